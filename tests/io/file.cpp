@@ -5,12 +5,24 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <fstream>
 #include <thread>
 
-#include <fstream>
-
 #include "scratch.hpp"
+
+// The mode that the last file had whose group or owner was set, just before.
+static ::mode_t mode_without_owner = 0;
+
+// The C library's, which looks at the mode first.
+extern "C" int fchown(int file, ::uid_t owner, ::gid_t group) noexcept {
+  struct stat about{};
+  if (::fstat(file, &about) == 0) mode_without_owner = about.st_mode & 07777;
+  return static_cast<int>(::syscall(SYS_fchown, file, owner, group));
+}
 
 namespace rill {
 namespace {
@@ -78,6 +90,21 @@ TEST(file, keeps_the_mode_of_the_file_that_it_replaces) {
     }
     ::umask(before);
   }
+}
+
+TEST(file, that_replaces_another_is_never_open_to_those_who_may_not_read_that_one) {
+  scratch dir;
+  ::mode_t const umask_before = ::umask(0);
+  for (auto const mode : {::mode_t{0600}, ::mode_t{0640}, ::mode_t{0604}, ::mode_t{0777}}) {
+    write_file(dir / "a", "old");
+    ASSERT_EQ(::chmod((dir / "a").c_str(), mode), 0);
+    mode_without_owner = 0;
+    write_file(dir / "a", "new");
+    EXPECT_EQ(mode_without_owner, 0600u) << "before it has the group and the owner of a file of mode " << mode;
+    EXPECT_EQ(mode_of(dir / "a"), mode);
+    std::filesystem::remove(dir / "a");
+  }
+  ::umask(umask_before);
 }
 
 TEST(file, that_takes_the_place_of_a_symbolic_link_has_the_mode_of_its_file) {

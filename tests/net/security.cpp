@@ -32,6 +32,15 @@ TEST(shared_key, is_a_line_of_text) {
   EXPECT_EQ(k.name, "ps");
   EXPECT_EQ(k.of, shared_key::role::client);
   EXPECT_EQ(k.bytes, std::string(32, '\xaa'));
+  EXPECT_EQ(shared_key::parse("\t rill-key\v a  task\t" + std::string(64, 'b') + "\r\n").name, "a");
+}
+
+TEST(shared_key, is_the_first_line_of_a_file) {
+  auto const path = testing::TempDir() + "rill.key";
+  std::ofstream(path) << line("ps", "client", 'a') << "\nmore\n";
+  EXPECT_EQ(shared_key::file(path).name, "ps");
+  std::filesystem::remove(path);
+  EXPECT_EQ(refusal([&] { (void)shared_key::file(path); }), code::not_found);
 }
 
 TEST(shared_key, says_what_is_wrong_and_never_shows_the_bytes) {

@@ -25,4 +25,14 @@ inline std::string system_message(std::error_code of) {
   return of.message();
 }
 
+/// Returns what an error of the system says, with the call that failed and its files if it has them, "bind: Address
+/// already in use", in English.
+inline std::string system_text(std::system_error const& e) {
+  std::string text = e.what();
+  auto const said = e.code().message(), english = system_message(e.code());  // `what()` is in the program's locale
+  if (text.ends_with(said)) return text.replace(text.size() - said.size(), said.size(), english);
+  auto const at = text.find(": " + said + " [");  // the names of files stand behind it
+  return at == text.npos ? text + ": " + english : text.replace(at + 2, said.size(), english);
+}
+
 }  // namespace rill

@@ -54,6 +54,8 @@ class error : public std::exception {
  public:
   /// If memory for the sentence can't be allocated, the error says "no memory" instead.
   error(rill::code what_kind, std::string sentence, std::string at = {}, std::string device = {}) noexcept;
+  /// The same for a sentence that has no memory yet.
+  error(rill::code what_kind, char const* sentence) noexcept;
   /// Returns the error "no memory", which allocates nothing.
   static error no_memory() noexcept { return {}; }
 
@@ -107,6 +109,12 @@ RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string
     auto text = readable(std::string(rill::name(what_kind)) + ": " + (where.empty() ? "" : where + ": ") + sentence);
     about_ = std::make_shared<about const>(
         about{what_kind, std::move(sentence), std::move(at), std::move(device), std::move(text)});
+  } catch (std::bad_alloc const&) {
+  }
+}
+RILL_INLINE error::error(rill::code what_kind, char const* sentence) noexcept {
+  try {
+    *this = error(what_kind, std::string(sentence));
   } catch (std::bad_alloc const&) {
   }
 }
@@ -197,7 +205,7 @@ RILL_INLINE failure caught_failure() noexcept try {
   } catch (std::length_error const&) {
     return failed(code::resource_exhausted, "a container would be longer than the standard library allows");
   } catch (std::system_error const& e) {
-    return failed(code::unavailable, "a system call failed: " + system_message(e.code()));
+    return failed(code::unavailable, "a system call failed: " + system_text(e));
   } catch (std::exception const& e) {
     return failed(code::internal, std::string("an exception was thrown: ") + e.what());
   } catch (...) {

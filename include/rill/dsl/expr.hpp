@@ -110,10 +110,12 @@ template <class Types> auto refused_outputs() {
   }
 }
 
-inline auto erased_outputs(value v, std::size_t count) {
+inline auto erased_outputs(value v, std::size_t count) try {
   std::vector<value> all;
   for (std::uint32_t i = 0; i < count; ++i) all.push_back({v.graph, v.node, i});
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns the types of an operation's results for typed operands, for functions that don't record it by `record`.

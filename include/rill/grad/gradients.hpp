@@ -73,21 +73,25 @@ template <class Y> constexpr void check_target() {
 }
 
 template <operand Y, class... X, std::size_t... Index>
-auto gradients_holding(Y y, bool zeros, std::tuple<X...> const& x, std::index_sequence<Index...> by) {
+auto gradients_holding(Y y, bool zeros, std::tuple<X...> const& x, std::index_sequence<Index...> by) try {
   check_target<Y>();
   auto const d = rill::gradients(static_cast<value>(y), std::vector<value>{std::get<Index>(x)...},
                                  std::get<sizeof...(Index)>(x), zeros);
   return typed_gradients<std::tuple_element_t<Index, std::tuple<X...>>...>(d, by);
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail
 
 /// Returns the derivatives of the sum of y's elements with respect to each x, with x's type:
 /// `auto [dw, db] = gradients(loss, w, b)`. Throws error(invalid_argument) if y does not depend on an x.
-template <operand Y, operand... X> auto gradients(Y y, X... x) {
+template <operand Y, operand... X> auto gradients(Y y, X... x) try {
   detail::check_target<Y>();
   return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}),
                                        std::index_sequence_for<X...>{});
+} catch (...) {
+  rethrow_as_error();
 }
 /// Returns the same with values held constant: `auto [dw] = gradients(loss, w, held_constant(a, b))`.
 template <operand Y, class... X>
@@ -96,9 +100,11 @@ auto gradients(Y y, X... x) {
   return detail::gradients_holding(y, false, std::tuple{x...}, std::make_index_sequence<sizeof...(X) - 1>{});
 }
 /// Returns the derivatives as `gradients` does, with zeros for an x on which y does not depend.
-template <operand Y, operand... X> auto gradients_or_zeros(Y y, X... x) {
+template <operand Y, operand... X> auto gradients_or_zeros(Y y, X... x) try {
   return detail::typed_gradients<X...>(gradients(static_cast<value>(y), std::vector<value>{x...}, true),
                                        std::index_sequence_for<X...>{});
+} catch (...) {
+  rethrow_as_error();
 }
 template <operand Y, class... X>
   requires detail::with_held_constant<X...>

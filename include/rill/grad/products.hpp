@@ -56,29 +56,38 @@ inline constexpr bool has_types_of<std::tuple<X...>, std::tuple<D...>> = (has_ty
 }  // namespace detail
 
 /// Returns the same for typed handles, with x's type: `auto dx = vjp(y, x, dy)`; a tuple for a tuple of x.
-template <operand Y, detail::operands X, operand D> auto vjp(Y y, X const& x, D dy) {
+template <operand Y, detail::operands X, operand D> auto vjp(Y y, X const& x, D dy) try {
   if constexpr (!detail::has_types_of<Y, D>) {
     constexpr auto said = detail::sentence_of_handles<D, Y>("vjp: the third operand must have the type of y");
     detail::named<said>().compiles();
   } else return detail::handles_like<X>(vjp(static_cast<value>(y), detail::list_of(x), static_cast<value>(dy)));
+} catch (...) {
+  rethrow_as_error();
 }
 /// The number is every element of dy.
-template <operand Y, detail::operands X, number N> auto vjp(Y y, X const& x, N dy) {
+template <operand Y, detail::operands X, number N> auto vjp(Y y, X const& x, N dy) try {
   return detail::handles_like<X>(vjp(static_cast<value>(y), detail::list_of(x), broadcast_like(like(y, dy), y)));
+} catch (...) {
+  rethrow_as_error();
 }
 /// Returns the same for typed handles, with y's types: `auto dy = jvp(y, x, dx)`. y, x and dx may be tuples.
-template <detail::operands Y, detail::operands X, detail::operands D> auto jvp(Y const& y, X const& x, D const& dx) {
+template <detail::operands Y, detail::operands X, detail::operands D>
+auto jvp(Y const& y, X const& x, D const& dx) try {
   if constexpr (!detail::has_types_of<X, D>) {
     constexpr auto said = detail::sentence_of_handles<D, X>("jvp: the third operand must have the type of x");
     detail::named<said>().compiles();
   } else return detail::handles_like<Y>(jvp(detail::list_of(y), detail::list_of(x), detail::list_of(dx)));
+} catch (...) {
+  rethrow_as_error();
 }
 /// Returns the same for typed handles, with x's type; a tuple for a tuple of x.
-template <operand Y, detail::operands X, detail::operands D> auto hvp(Y y, X const& x, D const& v) {
+template <operand Y, detail::operands X, detail::operands D> auto hvp(Y y, X const& x, D const& v) try {
   if constexpr (!detail::has_types_of<X, D>) {
     constexpr auto said = detail::sentence_of_handles<D, X>("hvp: the third operand must have the type of x");
     detail::named<said>().compiles();
   } else return detail::handles_like<X>(hvp(static_cast<value>(y), detail::list_of(x), detail::list_of(v)));
+} catch (...) {
+  rethrow_as_error();
 }
 
 #if RILL_RUNTIME

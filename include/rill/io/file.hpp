@@ -276,7 +276,8 @@ RILL_INLINE output_file::output_file(std::filesystem::path path) try
     throw error(code::failed_precondition, "cannot write '" + path_.string() + "': it is " +
                                                files::other_than_a_file(old.st_mode) +
                                                ", and only a file can be replaced by a new one");
-  auto const mode = replaces ? old.st_mode & 0777 : 0666;  // minus the umask, until `take_over`
+  // Until `take_over`, nobody else may open the file: its group and owner are not yet those of the old one.
+  auto const mode = replaces ? 0600 : 0666;  // minus the umask
   for (int attempt = 0; attempt < 100 && file_.get() < 0; ++attempt) {
     temporary_ = path_;
     temporary_ += ".";

@@ -65,11 +65,10 @@ struct cluster {
 }  // namespace rill
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <set>
-#include <sstream>
 
+#include "rill/io/file.hpp"
 #include "rill/net/cluster_json.hpp"
 #include "rill/net/exchange_addresses.hpp"
 #include "rill/net/launcher.hpp"
@@ -107,11 +106,12 @@ inline std::optional<std::string> cluster_by_hand(net::surroundings const& here)
   if (auto text = here.variable("RILL_CLUSTER")) return text;
   auto const path = here.variable("RILL_CLUSTER_FILE");
   if (!path) return {};
-  std::ifstream file(*path);
-  std::ostringstream text;  // whose operator reports what an iterator would throw, as for a folder
-  if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
-  if (!file || !text) throw error(code::not_found, "the file '" + *path + "' (RILL_CLUSTER_FILE) can't be read");
-  return text.str();
+  try {
+    return read_file(*path);
+  } catch (error const& e) {
+    if (e.code() == code::resource_exhausted) throw;
+    throw error(code::not_found, "RILL_CLUSTER_FILE: " + e.message());
+  }
 }
 
 /// Gives the processes of a run their places in jobs.

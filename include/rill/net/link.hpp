@@ -127,7 +127,7 @@ class link : public std::enable_shared_from_this<link> {
       }
       self->finish();
     } catch (std::system_error const& e) {
-      why = lost(e.code());
+      why = lost(e);
     } catch (...) {
       why = caught_failure();
     }
@@ -175,7 +175,7 @@ class link : public std::enable_shared_from_this<link> {
       while (!self->closed_ && !self->end_by_) co_await self->read_frame_or_refuse();
       while (!self->closed_) (void)co_await self->read_some(asio::buffer(self->buffer_));
     } catch (std::system_error const& e) {
-      why = self->end_by_ ? self->end_when_sent_ : lost(e.code());
+      why = self->end_by_ ? self->end_when_sent_ : lost(e);
     } catch (...) {
       why = caught_failure();
     }
@@ -233,10 +233,11 @@ class link : public std::enable_shared_from_this<link> {
   // --------------------------------------------------------------------------------------------------------------------
   // Its end
 
-  static failure lost(std::error_code e) {
+  static failure lost(std::system_error const& why) {
+    auto const& e = why.code();
     auto const ended = e == asio::error::eof || e == asio::error::connection_reset || e == asio::error::broken_pipe;
     return failed(code::unavailable, {"the connection was ",
-                                      ended ? "closed by the other side" : "lost: ", ended ? "" : system_message(e)});
+                                      ended ? "closed by the other side" : "lost: ", ended ? "" : system_text(why)});
   }
   void watch() {
     auto const planned = clock::now() + options_.heartbeat;

@@ -61,7 +61,7 @@ class listener : public std::enable_shared_from_this<listener> {
     return at;
   } catch (std::system_error const& e) {
     path_.clear();
-    throw error(code::unavailable, "no server can listen at " + at.text() + ": " + system_message(e.code()));
+    throw error(code::unavailable, "no server can listen at " + at.text() + ": " + system_text(e));
   }
   /// Listens by a socket that does so already, and returns whether it was still there.
   bool listen_by(bound_socket& s) {

@@ -58,7 +58,7 @@ class guest {
           if (co_await attempt(port)) co_return;
         } catch (std::system_error const& e) {
           if (clock::now() < end_)  // what the deadline has ended says nothing
-            last_ = e.code() == asio::error::eof ? "it closed the connection" : system_message(e.code());
+            last_ = e.code() == asio::error::eof ? "it closed the connection" : system_text(e);
         } catch (error const& e) {
           if (e.code() != code::data_loss) throw;
           last_ = "what answers there is no process of rill";

@@ -41,7 +41,7 @@ struct shared_key {
   /// Reads "rill-key NAME task|client HEX", with the bytes in hexadecimal digits. A shell makes such a line by
   /// `echo "rill-key NAME task $(openssl rand -hex 32)"`. Throws error(invalid_argument), and never shows the bytes.
   static shared_key parse(std::string_view line);
-  /// Reads the one line of a file. Throws error(not_found) if there is no such file.
+  /// Reads the first line of a file. Throws error(not_found) if there is no such file, and what `read_file` throws.
   static shared_key file(std::string const& path);
   bool empty() const { return name.empty() && bytes.empty(); }
 };
@@ -49,25 +49,41 @@ struct shared_key {
 #if RILL_NET_RUNTIME
 }  // namespace rill
 
-#include <fstream>
-#include <locale>
-#include <sstream>
+#include <algorithm>
+
+#include "rill/io/file.hpp"
 
 namespace rill {
 
-RILL_NET_INLINE shared_key shared_key::parse(std::string_view line) {
+namespace detail {
+
+/// Takes the next word from a text; returns an empty one at its end.
+inline std::string_view take_word(std::string_view& text) {
+  constexpr std::string_view spaces = " \t\n\v\f\r";  // in every locale
+  text.remove_prefix(std::min(text.find_first_not_of(spaces), text.size()));
+  auto const word = text.substr(0, text.find_first_of(spaces));
+  text.remove_prefix(word.size());
+  return word;
+}
+
+/// The bytes of the file of a key: far more than a line needs.
+inline constexpr std::uint64_t max_key_file_bytes = std::uint64_t{1} << 20;
+
+}  // namespace detail
+
+// Without streams: they would end the text where memory ends.
+RILL_NET_INLINE shared_key shared_key::parse(std::string_view line) try {
   auto const refuse = [](char const* why) {
     throw error(code::invalid_argument, std::string("this is no key ('rill-key NAME task|client HEX'): ") + why);
   };
-  std::istringstream words{std::string(line)};
-  words.imbue(std::locale::classic());  // which bytes are spaces depends on the locale
-  std::string begin, role, digits, more;
   shared_key k;
-  words >> begin >> k.name >> role >> digits;
+  auto const begin = detail::take_word(line);
+  k.name = detail::take_word(line);
+  auto const role = detail::take_word(line), digits = detail::take_word(line);
   if (begin != "rill-key") refuse("it does not begin with 'rill-key'");
   if (role == "client") k.of = role::client;
   else if (role != "task") refuse("its role is neither 'task' nor 'client'");
-  if (words >> more) refuse("more follows behind the digits");
+  if (!detail::take_word(line).empty()) refuse("more follows behind the digits");
   auto const value = [&](char c) -> int {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -80,14 +96,15 @@ RILL_NET_INLINE shared_key shared_key::parse(std::string_view line) {
   for (std::size_t i = 0; i < digits.size(); i += 2)
     k.bytes.push_back(static_cast<char>(value(digits[i]) * 16 + value(digits[i + 1])));
   return k;
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_NET_INLINE shared_key shared_key::file(std::string const& path) {
-  std::ifstream from(path);
-  std::string line;
-  if (!from) throw error(code::not_found, "the file of a key can't be read: " + path);
-  std::getline(from, line);
-  return parse(line);
+RILL_NET_INLINE shared_key shared_key::file(std::string const& path) try {
+  auto const all = read_file(path, detail::max_key_file_bytes);
+  return parse(std::string_view(all).substr(0, all.find('\n')));
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -61,7 +61,10 @@ class queue_runner {
   /// Starts a thread for each of `enqueues`, which must belong to one queue. Throws error(failed_precondition) if the
   /// queue was closed. The session must outlive the runner.
   queue_runner(session& s, std::vector<operation> const& enqueues);
-  queue_runner(session& s, operation enqueue) : queue_runner(s, std::vector{enqueue}) {}
+  queue_runner(session& s, operation enqueue) try : queue_runner(s, std::vector{enqueue}) {
+  } catch (...) {
+    rethrow_as_error();
+  }
   /// Starts the threads in the coordinator `with`: they stop with its other threads, and the others stop if one of them
   /// fails.
   queue_runner(coordinator& with, session& s, std::vector<operation> const& enqueues);

@@ -23,11 +23,11 @@ namespace rill {
 /// (white paper §4.7).
 class container {
  public:
-  container() = default;
+  container();
   /// Makes a container for steps that run on tasks, where the values are: it has no state, and to ask it for a variable
   /// or a queue is error(failed_precondition).
   struct of_others {};
-  explicit container(of_others) : has_values_(false) {}
+  explicit container(of_others) : container() { has_values_ = false; }
   /// Whether variables can have values here.
   bool has_values() const noexcept { return has_values_; }
 
@@ -50,7 +50,7 @@ class container {
   /// Returns the barrier of that name, at which the components of an element meet under a key.
   std::shared_ptr<keyed_barrier_state> keyed_barrier(std::string const& name, std::vector<type> const& components);
   /// Returns a state of type R under this name, created by `make()` if there is none.
-  template <class R, class Make> std::shared_ptr<R> other(std::string const& name, Make&& make) {
+  template <class R, class Make> std::shared_ptr<R> other(std::string const& name, Make&& make) try {
     std::lock_guard lock(mutex_);
     std::pair key(std::type_index(typeid(R)), name);
     auto const known = others_.find(key);
@@ -58,6 +58,8 @@ class container {
     std::shared_ptr<R> made(make());
     others_.emplace(std::move(key), made);
     return made;
+  } catch (...) {
+    rethrow_as_error();
   }
   /// Replaces the values of several variables atomically: a step that began before goes on to read and update the old
   /// values, and a step that begins later sees only the new ones. Waits for updates that are running, but for no step.
@@ -152,6 +154,11 @@ template <class State> std::vector<std::shared_ptr<State>> container::all(by_nam
   return list;
 }
 
+RILL_INLINE container::container() try {
+} catch (...) {
+  rethrow_as_error();
+}
+
 RILL_INLINE void container::expect_values(std::string const& name) const {
   if (!has_values_)
     throw error(code::failed_precondition,
@@ -159,7 +166,7 @@ RILL_INLINE void container::expect_values(std::string const& name) const {
                 "local_cluster::state",
                 name);
 }
-RILL_INLINE std::shared_ptr<variable_state> container::variable(std::string const& name, type const& t) {
+RILL_INLINE std::shared_ptr<variable_state> container::variable(std::string const& name, type const& t) try {
   expect_values(name);
   std::lock_guard lock(mutex_);
   auto const known = variables_.find(name);
@@ -170,42 +177,63 @@ RILL_INLINE std::shared_ptr<variable_state> container::variable(std::string cons
     throw error(code::failed_precondition,
                 "the container already has a variable of this name of type " + has.text() + ", not " + t.text(), name);
   return known->second;
+} catch (...) {
+  rethrow_as_error();
 }
-RILL_INLINE void container::keep(std::shared_ptr<void const> what) {
+RILL_INLINE void container::keep(std::shared_ptr<void const> what) try {
   std::lock_guard lock(mutex_);
   kept_.insert(std::move(what));
+} catch (...) {
+  rethrow_as_error();
 }
 RILL_INLINE std::shared_ptr<variable_state> container::find_variable(std::string const& name) const {
   std::lock_guard lock(mutex_);
   auto const known = variables_.find(name);
   return known == variables_.end() ? nullptr : known->second;
 }
-RILL_INLINE std::shared_ptr<queue_state> container::queue(std::string const& name, queue_description const& options) {
+RILL_INLINE std::shared_ptr<queue_state> container::queue(std::string const& name,
+                                                          queue_description const& options) try {
   return find_or_create(queues_, name, "a queue", [](auto const& q) { return q.options(); }, options);
+} catch (...) {
+  rethrow_as_error();
 }
 RILL_INLINE std::shared_ptr<accumulator_state<dense_sum>> container::accumulator(std::string const& name,
-                                                                                 type const& of) {
+                                                                                 type const& of) try {
   return find_or_create(accumulators_, name, "an accumulator", [](auto const& a) { return a.type(); }, of);
+} catch (...) {
+  rethrow_as_error();
 }
 RILL_INLINE std::shared_ptr<accumulator_state<sparse_sum>> container::sparse_accumulator(std::string const& name,
-                                                                                         type const& of) {
+                                                                                         type const& of) try {
   return find_or_create(sparse_accumulators_, name, "a sparse accumulator", [](auto const& a) { return a.type(); }, of);
+} catch (...) {
+  rethrow_as_error();
 }
-RILL_INLINE std::shared_ptr<mutex_state> container::mutex(std::string const& name) {
+RILL_INLINE std::shared_ptr<mutex_state> container::mutex(std::string const& name) try {
   return find_or_create(mutexes_, name, "a mutex", [](auto const&) { return 0; });
+} catch (...) {
+  rethrow_as_error();
 }
-RILL_INLINE std::shared_ptr<barrier_state> container::barrier(std::string const& name, std::int64_t parties) {
+RILL_INLINE std::shared_ptr<barrier_state> container::barrier(std::string const& name, std::int64_t parties) try {
   return find_or_create(barriers_, name, "a barrier", [](auto const& b) { return b.parties(); }, parties);
+} catch (...) {
+  rethrow_as_error();
 }
 RILL_INLINE std::shared_ptr<keyed_barrier_state> container::keyed_barrier(std::string const& name,
-                                                                          std::vector<type> const& components) {
+                                                                          std::vector<type> const& components) try {
   return find_or_create(
       keyed_barriers_, name, "a keyed barrier", [](auto const& b) { return b.components(); }, components);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE std::vector<std::shared_ptr<variable_state>> container::variables() const { return all(variables_); }
+RILL_INLINE std::vector<std::shared_ptr<variable_state>> container::variables() const try {
+  return all(variables_);
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_INLINE void container::replace(std::vector<std::pair<std::shared_ptr<variable_state>, tensor>> values) {
+RILL_INLINE void container::replace(std::vector<std::pair<std::shared_ptr<variable_state>, tensor>> values) try {
   std::list<variable_state::replacement> prepared;
   std::set<variable_state const*> once;
   for (auto& [v, t] : values) {
@@ -220,6 +248,8 @@ RILL_INLINE void container::replace(std::vector<std::pair<std::shared_ptr<variab
     versions_.publish(next);
   }
   forget_unread();
+} catch (...) {
+  rethrow_as_error();
 }
 
 // If memory runs out, unread values stay until the next call.
@@ -231,7 +261,7 @@ RILL_INLINE void container::forget_unread() noexcept try {
 } catch (std::bad_alloc const&) {
 }
 
-RILL_INLINE void container::reset() {
+RILL_INLINE void container::reset() try {
   for (auto const& v : variables()) v->reset();
   for (auto const& q : all(queues_)) q->reset();
   for (auto const& a : all(accumulators_)) a->reset();
@@ -239,6 +269,8 @@ RILL_INLINE void container::reset() {
   for (auto const& b : all(keyed_barriers_)) b->reset();
   for (auto const& m : all(mutexes_)) m->reset();
   for (auto const& b : all(barriers_)) b->reset();
+} catch (...) {
+  rethrow_as_error();
 }
 #endif
 

@@ -39,7 +39,7 @@ value mask_scores(value scores, value seen, attention_mask const& mask);
 /// Sets the results [batch, …, queries, features] of queries that see no keys to 0.
 value mask_empty(value results, value seen);
 
-template <class Q> double score_scale(Q q) {
+template <class Q> double score_scale(Q q) try {
   if constexpr (typed<Q>)
     static_assert(Q::static_type.has_rank() && Q::static_type.rank >= 2 &&
                       Q::static_type[Q::static_type.rank - std::size_t{1}].known(),
@@ -50,6 +50,8 @@ template <class Q> double score_scale(Q q) {
                 "attention: expected queries [batch, …, n, features] with a known number of features, got " + t.text(),
                 value(q).name());
   return 1 / std::sqrt(static_cast<double>(t[t.rank - std::size_t{1}].extent));
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns the mask, with its bias as float32 if the queries have 16-bit floats: their scores are computed in float32.
@@ -171,7 +173,7 @@ inline value multi_head_attention(value queries, value memory, std::int64_t head
 namespace detail {
 
 /// Returns the lengths as int32 or int64, with axes of extent 1 appended so that they broadcast to x.
-inline value lengths_like(value lengths, value x) {
+inline value lengths_like(value lengths, value x) try {
   type const t = lengths.type();
   if (!t.has_rank() || t.rank != 1 || !dtypes::integers.contains(t.element))
     throw error(code::invalid_argument, "attention: expected lengths [batch] of integers, got " + t.text(),
@@ -179,10 +181,12 @@ inline value lengths_like(value lengths, value x) {
   if (!dtypes::indices.contains(t.element)) lengths = cast(lengths, dtype::int64);
   for (std::int64_t i = 1; i < x.type().rank; ++i) lengths = expand_dims(lengths, i);
   return lengths;
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Throws error(invalid_argument) unless a part of a mask has this element type and broadcasts to the scores.
-inline void check_mask(value part, dtype element, value scores, std::string_view name) {
+inline void check_mask(value part, dtype element, value scores, std::string_view name) try {
   type const t = part.type(), to = scores.type();
   bool fits = t.element == element && (!t.has_rank() || !to.has_rank() || (t.rank > 0 && t.rank <= to.rank));
   for (std::size_t i = 1; fits && t.has_rank() && to.has_rank() && i <= t.rank; ++i)
@@ -192,6 +196,8 @@ inline void check_mask(value part, dtype element, value scores, std::string_view
               "attention: expected a mask's `" + std::string(name) + "` of " + std::string(rill::name(element)) +
                   " that broadcasts to the scores " + to.text() + ", got " + t.text(),
               part.name());
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns the scores with the bias.
@@ -202,7 +208,7 @@ inline value biased(value scores, attention_mask const& mask) {
 }
 inline value lowest_score(value scores) { return like(scores, -std::numeric_limits<double>::infinity()); }
 
-RILL_INLINE value seen_keys(value scores, attention_mask const& mask) {
+RILL_INLINE value seen_keys(value scores, attention_mask const& mask) try {
   type const t = scores.type();
   if ((mask.causal || mask.lengths) && (!t.has_rank() || t.rank <= (mask.lengths ? 2 : 1)))
     throw error(code::invalid_argument,
@@ -218,6 +224,8 @@ RILL_INLINE value seen_keys(value scores, attention_mask const& mask) {
   }
   if (all || mask.bias) restrict_to(not_equal(biased(scores, mask), lowest_score(scores)));
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE attention_mask widened_mask(attention_mask mask, dtype queries) {
@@ -242,12 +250,14 @@ inline value to_heads(value x, std::int64_t heads) {
   return transpose(record_erased<ops::reshape_op>(graph_of(x), {apart}, {x}), extents{0, 2, 1, 3});
 }
 
-RILL_INLINE type sequence_features(type const& x) {
+RILL_INLINE type sequence_features(type const& x) try {
   if (!x.has_rank() || x.rank != 3 || !x[2].known())
     throw error(
         code::invalid_argument,
         "multi_head_attention: expected [batch, time, features] with a known number of features, got " + x.text());
   return {x.element, {x[2]}};
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE type const& features_for(type const& features, std::int64_t heads) {
@@ -259,15 +269,18 @@ RILL_INLINE type const& features_for(type const& features, std::int64_t heads) {
 }
 
 RILL_INLINE head_weights::head_weights(graph& g, type const& features, type const& memory, std::int64_t count,
-                                       std::string_view called)
+                                       std::string_view called) try
     : name(called),
       heads(count),
       query(g, features_for(features, count), features[0].extent, name + "/query"),
       key(g, memory, features[0].extent, name + "/key"),
       content(g, memory, features[0].extent, name + "/value"),
-      output(g, features, features[0].extent, name + "/output") {}
+      output(g, features, features[0].extent, name + "/output") {
+} catch (...) {
+  rethrow_as_error();
+}
 
-RILL_INLINE value head_weights::operator()(value queries, value memory, attention_mask const& mask) const {
+RILL_INLINE value head_weights::operator()(value queries, value memory, attention_mask const& mask) const try {
   auto& g = graph_of(queries);
   type const q = queries.type();
   sequence_features(q), sequence_features(memory.type());
@@ -280,13 +293,17 @@ RILL_INLINE value head_weights::operator()(value queries, value memory, attentio
     auto const together = record_erased<ops::reshape_op>(g, {q}, {transpose(found, extents{0, 2, 1, 3})});
     return g.scope("output", [&] { return output(together); });
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE std::vector<variable_value> head_weights::variables() const {
+RILL_INLINE std::vector<variable_value> head_weights::variables() const try {
   std::vector<variable_value> all;
   for (auto const* part : {&query, &key, &content, &output})
     for (auto const& v : part->variables()) all.push_back(v);
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail

@@ -30,10 +30,12 @@ inline value unit_for(value squares, double small) {
 }
 
 /// Throws error(invalid_argument) unless max_norm > 0.
-inline void check_max_norm(std::string_view who, double max_norm) {
+inline void check_max_norm(std::string_view who, double max_norm) try {
   if (!(max_norm > 0))
     throw error(code::invalid_argument,
                 std::string(who) + ": expected a norm above 0, got " + printing::number_text(max_norm, ""));
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns x * max_norm / max(norm, max_norm), computed in float32 if x's type is narrower. The norm's derivative at 0
@@ -123,7 +125,7 @@ RILL_INLINE std::vector<variable_gradient> clip_by_global_norm(std::vector<varia
   rethrow_as_error();
 }
 
-RILL_INLINE std::vector<variable_gradient> clip_by_value(std::vector<variable_gradient> all, double limit) {
+RILL_INLINE std::vector<variable_gradient> clip_by_value(std::vector<variable_gradient> all, double limit) try {
   if (!(limit > 0))
     throw error(code::invalid_argument,
                 "clip_by_value: expected a limit above 0, got " + printing::number_text(limit, ""));
@@ -135,6 +137,8 @@ RILL_INLINE std::vector<variable_gradient> clip_by_value(std::vector<variable_gr
     g = g.sparse() ? gradient(g.indices, clipped) : gradient(clipped);
   }
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -14,13 +14,15 @@ namespace rill {
 namespace detail {
 
 /// Returns the type [channels] of the pixels of images [n, height, width, channels].
-inline type image_channels(type const& x) {
+inline type image_channels(type const& x) try {
   if (!x.has_rank() || x.rank != 4)
     throw error(code::invalid_argument, "conv2d: expected images [n, height, width, channels], got " + x.text());
   if (!x[3].known())
     throw error(code::invalid_argument,
                 "conv2d: the filters need a known number of channels, got " + x.text() + ": state it with rill::as");
   return {x.element, {x[3]}};
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns the sentence that refuses a layer's convolution of images, or an empty sentence.
@@ -86,17 +88,22 @@ class conv2d_layer {
   /// Returns the variable of the bias [filters].
   variable_value bias() const { return bias_; }
   /// Returns the variables that training changes.
-  std::vector<variable_value> variables() const { return {filters_, bias_}; }
+  std::vector<variable_value> variables() const try { return {filters_, bias_}; } catch (...) {
+    rethrow_as_error();
+  }
 
  private:
   template <class Initializer>
   conv2d_layer(graph& g, type const& channels, std::int64_t filters, std::int64_t side, std::string_view name,
-               Initializer const& first, convolution const& how)
+               Initializer const& first, convolution const& how) try
       : name_(name),
         how_(how),
         filters_(variable(g, type(channels.element, {dim(side), dim(side), channels[0], dim(filters)}),
                           std::string(name) + "/filters", first)),
-        bias_(variable(g, type(channels.element, {dim(filters)}), std::string(name) + "/bias", zeros())) {}
+        bias_(variable(g, type(channels.element, {dim(filters)}), std::string(name) + "/bias", zeros())) {
+  } catch (...) {
+    rethrow_as_error();
+  }
 
   std::string name_;
   convolution how_;
@@ -127,8 +134,10 @@ auto conv2d(X x, std::string_view name, Initializer const& filters = {}) {
 /// Does the same where x's type is known only when the program runs.
 template <initializer_of_variables Initializer = initializers::glorot>
 value conv2d(value x, std::int64_t filters, std::int64_t side, std::string_view name, convolution const& how = {},
-             Initializer const& first = {}) {
+             Initializer const& first = {}) try {
   return conv2d_layer<>(detail::graph_of(x), detail::image_channels(x.type()), filters, side, name, how, first)(x);
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

@@ -28,18 +28,20 @@ struct affine {
   std::vector<variable_value> variables() const { return {weights, bias}; }
 
  private:
-  static type matrix_for(type const& features, std::int64_t units) {
+  static type matrix_for(type const& features, std::int64_t units) try {
     if (!features.has_rank() || features.rank != 1 || !features[0].known())
       throw error(code::invalid_argument,
                   "a layer: the weights need features [n] with a known n, got " + features.text());
     if (units <= 0)
       throw error(code::invalid_argument, "a layer: expected a number of units above 0, got " + std::to_string(units));
     return {features.element, {features[0], dim(units)}};
+  } catch (...) {
+    rethrow_as_error();
   }
 };
 
 /// Returns the type [features] of the rows of x.
-inline type dense_features(type const& x) {
+inline type dense_features(type const& x) try {
   if (!x.has_rank() || x.rank < 2)
     throw error(code::invalid_argument,
                 "dense: expected [batch, ..., features], got " + x.text() + "; expand_dims adds an axis");
@@ -47,6 +49,8 @@ inline type dense_features(type const& x) {
     throw error(code::invalid_argument,
                 "dense: the weights need a known number of features, got " + x.text() + ": state it with rill::as");
   return {x.element, {x[x.rank - std::size_t{1}]}};
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail
@@ -59,15 +63,21 @@ template <dim Units = unknown, element T = float> class dense_layer {
   /// Creates the variables, for rows of `in` features.
   template <initializer_of_variables Initializer = initializers::glorot>
     requires(Units.known())
-  dense_layer(graph& g, std::int64_t in, std::string_view name, Initializer const& weights = {})
-      : name_(name), affine_(g, type(dtype_of<T>, {dim(in)}), Units.extent, name, weights) {}
+  dense_layer(graph& g, std::int64_t in, std::string_view name, Initializer const& weights = {}) try
+      : name_(name), affine_(g, type(dtype_of<T>, {dim(in)}), Units.extent, name, weights) {
+  } catch (...) {
+    rethrow_as_error();
+  }
   /// Creates the variables where the numbers are known only when the program runs. The type is the type of a row's
   /// features: `dense_layer(g, of<float, 128>, 64, "hidden")`.
   template <initializer_of_variables Initializer = initializers::glorot>
     requires(!Units.known())
   dense_layer(graph& g, type const& features, std::int64_t units, std::string_view name,
-              Initializer const& weights = {})
-      : name_(name), affine_(g, features, units, name, weights) {}
+              Initializer const& weights = {}) try
+      : name_(name), affine_(g, features, units, name, weights) {
+  } catch (...) {
+    rethrow_as_error();
+  }
 
   /// Returns [batch, ..., units]. Throws error(invalid_argument) unless x is [batch, ..., in] of the layer's type.
   template <typed X>
@@ -83,9 +93,11 @@ template <dim Units = unknown, element T = float> class dense_layer {
       });
     else return detail::refused{};
   }
-  value operator()(value x) const {
+  value operator()(value x) const try {
     detail::dense_features(x.type());
     return detail::graph_of(x).scope(name_, [&] { return affine_(x); });
+  } catch (...) {
+    rethrow_as_error();
   }
 
   /// Returns the variable of the weights [in, units].
@@ -93,7 +105,9 @@ template <dim Units = unknown, element T = float> class dense_layer {
   /// Returns the variable of the bias [units].
   variable_value bias() const { return affine_.bias; }
   /// Returns the variables that training changes: `adam{}.minimize(loss, hidden.variables())`.
-  std::vector<variable_value> variables() const { return affine_.variables(); }
+  std::vector<variable_value> variables() const try { return affine_.variables(); } catch (...) {
+    rethrow_as_error();
+  }
 
  private:
   std::string name_;
@@ -118,8 +132,10 @@ auto dense(X x, std::string_view name, Initializer const& weights = {}) {
 }
 /// Does the same where x's type is known only when the program runs.
 template <initializer_of_variables Initializer = initializers::glorot>
-value dense(value x, std::int64_t units, std::string_view name, Initializer const& weights = {}) {
+value dense(value x, std::int64_t units, std::string_view name, Initializer const& weights = {}) try {
   return dense_layer<>(detail::graph_of(x), detail::dense_features(x.type()), units, name, weights)(x);
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace detail {

@@ -48,12 +48,14 @@ X dropout(X x, Rest const&...) {
 #if RILL_RUNTIME
 namespace detail {
 
-inline void check_dropout(value x, double rate) {
+inline void check_dropout(value x, double rate) try {
   if (!is_float(x.type().element))
     throw error(code::invalid_argument, "dropout: expected floats, got " + x.type().text(), x.name());
   if (!(rate >= 0 && rate < 1))
     throw error(code::invalid_argument,
                 "dropout: expected a rate from 0 to below 1, got " + printing::number_text(rate, ""), x.name());
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE value drop(value x, double rate, bool training) {

@@ -56,12 +56,17 @@ template <dim Features = unknown, element T = float> class embedding_layer {
   /// Returns the variable of the table [rows, features].
   variable_value table() const { return table_; }
   /// Returns the variables that training changes: `adam{}.minimize(loss, words.variables())`.
-  std::vector<variable_value> variables() const { return {table_}; }
+  std::vector<variable_value> variables() const try { return {table_}; } catch (...) {
+    rethrow_as_error();
+  }
 
  private:
   template <class Initializer>
-  embedding_layer(graph& g, type const& table, std::string_view name, embedding_options o, Initializer const& first)
-      : name_(name), options_(o), table_(variable(g, checked(table, o), name_ + "/table", first)) {}
+  embedding_layer(graph& g, type const& table, std::string_view name, embedding_options o, Initializer const& first) try
+      : name_(name), options_(o), table_(variable(g, checked(table, o), name_ + "/table", first)) {
+  } catch (...) {
+    rethrow_as_error();
+  }
 
   static type const& checked(type const& table, embedding_options o) {
     if (!table.is_known() || table.rank != 2 || table[0].extent <= 0 || table[1].extent <= 0)

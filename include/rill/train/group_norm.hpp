@@ -28,7 +28,9 @@ class group_norm_layer {
   }
 
   /// Returns the variables that training changes.
-  std::vector<variable_value> variables() const { return {last_.scale, last_.shift}; }
+  std::vector<variable_value> variables() const try { return {last_.scale, last_.shift}; } catch (...) {
+    rethrow_as_error();
+  }
 
  private:
   detail::scale_and_shift last_;

@@ -130,7 +130,7 @@ RILL_INLINE value he::operator()(graph& g, type const& t) const {
 
 RILL_INLINE variable_value detail::variable_from(graph& g, type const& t, std::string_view name, variable_options o,
                                                  void const* of,
-                                                 value (*make)(void const* of, graph& g, type const& t)) {
+                                                 value (*make)(void const* of, graph& g, type const& t)) try {
   if (!t.is_known())
     throw error(code::invalid_argument, "variable: an initialiser needs known extents, got " + t.text(),
                 std::string(name));
@@ -141,6 +141,8 @@ RILL_INLINE variable_value detail::variable_from(graph& g, type const& t, std::s
                 "variable: expected " + with_article(t) + " as first value, got " + first.type().text(),
                 std::string(name));
   return variable(first, name, o);
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

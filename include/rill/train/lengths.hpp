@@ -15,7 +15,7 @@ value checked_lengths(value lengths, value x, std::int64_t axis);
 
 #if RILL_RUNTIME
 
-RILL_INLINE value checked_lengths(value lengths, value x, std::int64_t axis) {
+RILL_INLINE value checked_lengths(value lengths, value x, std::int64_t axis) try {
   auto& g = graph_of(x);
   return g.scope("lengths_within_time", [&] {
     // Gathers from 0 to the extent, which checks the range without an effect. `check` has an effect, and loops would
@@ -24,6 +24,8 @@ RILL_INLINE value checked_lengths(value lengths, value x, std::int64_t axis) {
     auto const all = concat(std::vector<value>{constant(g, vector<std::int64_t>({0})), ends}, 0);
     return value(gather(all, cast(lengths, dtype::int64)));
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -63,12 +63,19 @@ template <type Row, dim Hidden, dim Units> class feed_forward {
                 "feed_forward: expected rows [features] and numbers of units that are all known");
 
   /// Creates the variables hidden/weights, hidden/bias, out/weights and out/bias in the scope `name`.
-  feed_forward(graph& g, std::string_view name) : layers_(g, Row, Hidden.extent, Units.extent, name) {}
+  feed_forward(graph& g, std::string_view name) try : layers_(g, Row, Hidden.extent, Units.extent, name) {
+  } catch (...) {
+    rethrow_as_error();
+  }
 
   /// Returns [n, units] for rows [n, features].
-  value operator()(value rows) const { return layers_(rows); }
+  value operator()(value rows) const try { return layers_(rows); } catch (...) {
+    rethrow_as_error();
+  }
   /// Returns the variables that training changes.
-  std::vector<variable_value> variables() const { return layers_.variables(); }
+  std::vector<variable_value> variables() const try { return layers_.variables(); } catch (...) {
+    rethrow_as_error();
+  }
 
  private:
   detail::two_layers layers_;
@@ -84,17 +91,19 @@ template <std::int64_t Experts, dim Hidden, element T = float> class mixture_of_
   static_assert(Hidden.known(), "mixture_of_experts: the number of hidden units must be a number");
 
   /// Creates the variables, for rows of `features` features.
-  mixture_of_experts_layer(graph& g, std::int64_t features, std::string_view name, std::int64_t top = 1)
+  mixture_of_experts_layer(graph& g, std::int64_t features, std::string_view name, std::int64_t top = 1) try
       : name_(name), top_(top) {
     type const row(dtype_of<T>, {dim(features)});
     for (std::int64_t i = 0; i < Experts; ++i)
       experts_.emplace_back(g, row, Hidden.extent, features, name_ + "/expert_" + std::to_string(i));
     gate_ = variable(g, type(dtype_of<T>, {dim(features), dim(Experts)}), name_ + "/gate", glorot());
+  } catch (...) {
+    rethrow_as_error();
   }
 
   /// Returns the mixture's result, of x's extents, for x [..., features]; gates and choice have a row for each row of
   /// x.
-  mixture operator()(value x) const {
+  mixture operator()(value x) const try {
     return detail::graph_of(x).scope(name_, [&] {
       auto const rows = x.type().has_rank() && x.type().rank == 2 ? x : value(flatten_rows(x));
       auto mixed =
@@ -102,13 +111,17 @@ template <std::int64_t Experts, dim Hidden, element T = float> class mixture_of_
       mixed.result = reshape_like(mixed.result, x);
       return mixed;
     });
+  } catch (...) {
+    rethrow_as_error();
   }
   /// Returns the variables that training changes.
-  std::vector<variable_value> variables() const {
+  std::vector<variable_value> variables() const try {
     std::vector<variable_value> all{gate_};
     for (auto const& e : experts_)
       for (auto const& v : e.variables()) all.push_back(v);
     return all;
+  } catch (...) {
+    rethrow_as_error();
   }
 
  private:
@@ -153,7 +166,7 @@ inline value run_expert(expert const& network, value rows, value taken, value ch
 
 }  // namespace detail
 
-RILL_INLINE mixture mix_experts(value x, value logits, std::vector<expert> const& experts, std::int64_t top) {
+RILL_INLINE mixture mix_experts(value x, value logits, std::vector<expert> const& experts, std::int64_t top) try {
   type const in = x.type(), t = logits.type();
   auto const count = static_cast<std::int64_t>(experts.size());
   if (!in.has_rank() || in.rank != 2 || !in[1].known())
@@ -201,6 +214,8 @@ RILL_INLINE mixture mix_experts(value x, value logits, std::vector<expert> const
   auto const share = expand_dims(softmax(detail::widened(chosen_logits)), 2);
   m.result = detail::narrowed_to(x, sum(mul(detail::widened(apart), share), extents{1}));
   return m;
+} catch (...) {
+  rethrow_as_error();
 }
 #endif
 

@@ -114,11 +114,13 @@ RILL_INLINE operation moving_averages::swap() const try {
   rethrow_as_error();
 }
 
-RILL_INLINE variable_value moving_averages::average(variable_value v) const {
+RILL_INLINE variable_value moving_averages::average(variable_value v) const try {
   for (std::size_t i = 0; i < variables_.size(); ++i)
     if (variables_[i].node == v.node && variables_[i].graph == v.graph) return averages_[i];
   throw error(code::not_found, "moving_averages: the variable has no average here: list it when they are created",
               v.name());
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

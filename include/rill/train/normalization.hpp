@@ -58,7 +58,9 @@ class layer_norm_layer {
   value operator()(value x) const;
 
   /// Returns the variables that training changes.
-  std::vector<variable_value> variables() const { return {last_.scale, last_.shift}; }
+  std::vector<variable_value> variables() const try { return {last_.scale, last_.shift}; } catch (...) {
+    rethrow_as_error();
+  }
 
  private:
   detail::scale_and_shift last_;
@@ -114,7 +116,9 @@ class batch_norm_layer {
   }
 
   /// Returns the variables that training changes.
-  std::vector<variable_value> variables() const { return {last_.scale, last_.shift}; }
+  std::vector<variable_value> variables() const try { return {last_.scale, last_.shift}; } catch (...) {
+    rethrow_as_error();
+  }
   /// Returns the moving average of the mean, or of the variance.
   variable_value mean() const { return mean_; }
   variable_value variance() const { return variance_; }
@@ -132,7 +136,7 @@ class batch_norm_layer {
 
 #if RILL_RUNTIME
 
-RILL_INLINE void detail::check_normalization(type const& features, double epsilon, std::string const& name) {
+RILL_INLINE void detail::check_normalization(type const& features, double epsilon, std::string const& name) try {
   if (!features.has_rank() || features.rank != 1 || !is_float(features.element))
     throw error(code::invalid_argument,
                 "a normalisation layer: expected rows of floats, [features], got " + features.text(), name);
@@ -140,24 +144,30 @@ RILL_INLINE void detail::check_normalization(type const& features, double epsilo
     throw error(code::invalid_argument,
                 "a normalisation layer: expected an epsilon from 0 on, got " + printing::number_text(epsilon, ""),
                 name);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE void detail::check_features(value x, type const& features, std::string_view who) {
+RILL_INLINE void detail::check_features(value x, type const& features, std::string_view who) try {
   type const t = x.type();
   if (t.has_rank() && t.rank >= 2 && t.element == features.element &&
       may_equal(t[t.rank - std::size_t{1}], features[0]))
     return;
   throw error(code::invalid_argument, std::string(who) + ": expected [batch, ..., features] with features of " +
                                           with_article(features) + ", got " + t.text());
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE detail::scale_and_shift::scale_and_shift(graph& g, type const& features, std::string_view called,
-                                                     double least)
+                                                     double least) try
     : name(called),
       scale(variable(g, features, name + "/scale", constant(1))),
       shift(variable(g, features, name + "/shift", zeros())),
       epsilon(least) {
   check_normalization(features, least, name);
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace detail {
@@ -178,7 +188,7 @@ RILL_INLINE value layer_norm_layer::operator()(value x) const {
 }
 
 RILL_INLINE batch_norm_layer::batch_norm_layer(graph& g, type const& features, std::string_view name,
-                                               batch_norm_options o)
+                                               batch_norm_options o) try
     : last_(g, features, name, o.epsilon),
       mean_(variable(g, features.with(detail::wide_element(features.element)), last_.name + "/mean", zeros(),
                      {.trainable = false})),
@@ -189,6 +199,8 @@ RILL_INLINE batch_norm_layer::batch_norm_layer(graph& g, type const& features, s
     throw error(code::invalid_argument,
                 "a batch_norm_layer: expected a decay from 0 to 1, got " + printing::number_text(o.decay, ""),
                 last_.name);
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE value batch_norm_layer::by_batch(value x, std::vector<operation>& updates) const {
@@ -211,7 +223,7 @@ RILL_INLINE value batch_norm_layer::by_averages(value x) const {
   return detail::divided_by_deviation(sub(detail::widened(x), value(mean_)), value(variance_), last_.epsilon);
 }
 
-RILL_INLINE value batch_norm_layer::run(value x, bool training) const {
+RILL_INLINE value batch_norm_layer::run(value x, bool training) const try {
   last_.check(x, "batch_norm");
   auto& g = detail::graph_of(x);
   return g.scope(last_.name, [&] {
@@ -220,14 +232,18 @@ RILL_INLINE value batch_norm_layer::run(value x, bool training) const {
     auto const y = by_batch(x, updates);
     return last_(g.after(updates, [&] { return identity(y); }));
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE value batch_norm_layer::run_if(value training, value x) const {
+RILL_INLINE value batch_norm_layer::run_if(value training, value x) const try {
   last_.check(x, "batch_norm");
   return detail::graph_of(x).scope(last_.name, [&] {
     std::vector<operation> updates;  // run whenever the branch runs
     return last_(cond(training, [&] { return by_batch(x, updates); }, [&] { return by_averages(x); }));
   });
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -41,9 +41,11 @@ class rate {
 
 #if RILL_RUNTIME
 
-RILL_INLINE rate::rate(value scalar) : from_(scalar) {
+RILL_INLINE rate::rate(value scalar) try : from_(scalar) {
   if (!scalar.type().is_scalar())
     throw error(code::invalid_argument, "a rate: expected a scalar, got " + scalar.type().text(), scalar.name());
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE value rate::like(value x) const {

@@ -175,10 +175,13 @@ template <detail::recurrent_cell Cell, type Row> class recurrent_layer {
   static_assert(Cell::units.known(), "a recurrent layer: the number of units must be a number");
 
   /// Creates the weights in the scope `name`.
-  recurrent_layer(graph& g, std::string_view name, Cell cell = {})
+  recurrent_layer(graph& g, std::string_view name, Cell cell = {}) try
       : cell_(cell), weights_(g.scope(name, [&] {
           return detail::make_weights(g, Row, Cell::units.extent, Cell::gates, Cell::biases_state);
-        })) {}
+        })) {
+  } catch (...) {
+    rethrow_as_error();
+  }
 
   /// Runs the cell over the steps of x [time, batch, features]; the first state is zeros. Returns outputs [time, batch,
   /// units] and the last state.
@@ -192,7 +195,7 @@ template <detail::recurrent_cell Cell, type Row> class recurrent_layer {
     return run(x, lengths, backwards);
   }
   /// Runs one step for x [batch, features] from a state of this layer, and returns the next state.
-  template <typed X, class State> auto step(X x, State const& state) const {
+  template <typed X, class State> auto step(X x, State const& state) const try {
     check_row<X, 2>();
     auto const w = weights_.wide();
     auto const projected = add(matmul(detail::widened(value(x)), w.input), w.bias);
@@ -202,9 +205,13 @@ template <detail::recurrent_cell Cell, type Row> class recurrent_layer {
     auto next = cell_.step(projected, now, w);
     for (auto& each : next) each = detail::narrowed_to(value(x), each);
     return detail::typed_state<t, Cell>(next, 0);
+  } catch (...) {
+    rethrow_as_error();
   }
   /// Returns the variables that training changes.
-  std::vector<variable_value> variables() const { return weights_.variables(); }
+  std::vector<variable_value> variables() const try { return weights_.variables(); } catch (...) {
+    rethrow_as_error();
+  }
 
  private:
   template <class X, std::size_t Rank> static constexpr void check_row() {
@@ -213,12 +220,14 @@ template <detail::recurrent_cell Cell, type Row> class recurrent_layer {
             accepts(Row, type{X::static_type.element, {X::static_type[Rank - 1]}}),
         "a recurrent layer: expected [time, batch, features] (step: [batch, features]) with the layer's features");
   }
-  template <class X> auto run(X x, value lengths, bool backwards) const {
+  template <class X> auto run(X x, value lengths, bool backwards) const try {
     check_row<X, 3>();
     constexpr type in = X::static_type;
     auto const all = detail::run_recurrent(cell_, weights_, x, lengths, backwards);
     auto const state = detail::typed_state<type{in.element, {in[1], Cell::units}}, Cell>(all, 1);
     return recurrent{expr<type{in.element, {in[0], in[1], Cell::units}}>{all[0]}, state};
+  } catch (...) {
+    rethrow_as_error();
   }
 
   Cell cell_;
@@ -229,8 +238,11 @@ template <detail::recurrent_cell Cell, type Row> class recurrent_layer {
 template <detail::recurrent_cell Cell, type Row> class bidirectional_layer {
  public:
   /// Creates the weights in the scopes `name`/forward and `name`/backward.
-  bidirectional_layer(graph& g, std::string_view name, Cell cell = {})
-      : forward_(g, std::string(name) + "/forward", cell), backward_(g, std::string(name) + "/backward", cell) {}
+  bidirectional_layer(graph& g, std::string_view name, Cell cell = {}) try
+      : forward_(g, std::string(name) + "/forward", cell), backward_(g, std::string(name) + "/backward", cell) {
+  } catch (...) {
+    rethrow_as_error();
+  }
 
   /// Returns the concatenated outputs [time, batch, 2 units] and a tuple of both last states.
   template <typed X, typed Lengths> auto operator()(X x, Lengths lengths) const {
@@ -238,10 +250,12 @@ template <detail::recurrent_cell Cell, type Row> class bidirectional_layer {
     return recurrent{concat<2>(there.outputs, back.outputs), std::tuple{there.state, back.state}};
   }
   /// Returns the variables that training changes.
-  std::vector<variable_value> variables() const {
+  std::vector<variable_value> variables() const try {
     auto all = forward_.variables();
     for (auto const& v : backward_.variables()) all.push_back(v);
     return all;
+  } catch (...) {
+    rethrow_as_error();
   }
 
  private:

@@ -14,9 +14,11 @@ class rms_norm_layer {
       : rms_norm_layer(g, type(dtype::float32, {dim(features)}), name, epsilon) {}
   /// Creates the variable, for rows of the type `features`: `rms_norm_layer(g, of<double, 64>, "norm")`. Throws
   /// error(invalid_argument) unless the type is a vector of floats and epsilon >= 0.
-  rms_norm_layer(graph& g, type const& features, std::string_view name, double epsilon = 1e-6)
+  rms_norm_layer(graph& g, type const& features, std::string_view name, double epsilon = 1e-6) try
       : name_(name), epsilon_(epsilon), scale_(variable(g, features, name_ + "/scale", constant(1))) {
     detail::check_normalization(features, epsilon, name_);
+  } catch (...) {
+    rethrow_as_error();
   }
 
   /// Returns x normalised. Throws error(invalid_argument) unless x is [batch, ..., features] of the layer's type.
@@ -29,7 +31,9 @@ class rms_norm_layer {
   }
 
   /// Returns the variables that training changes.
-  std::vector<variable_value> variables() const { return {scale_}; }
+  std::vector<variable_value> variables() const try { return {scale_}; } catch (...) {
+    rethrow_as_error();
+  }
 
  private:
   std::string name_;

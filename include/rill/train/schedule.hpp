@@ -82,10 +82,12 @@ struct one_cycle {
 
 namespace detail {
 
-inline void check_steps(std::string_view who, double steps) {
+inline void check_steps(std::string_view who, double steps) try {
   if (!(steps > 0))
     throw error(code::invalid_argument,
                 std::string(who) + ": expected a number of steps above 0, got " + printing::number_text(steps, ""));
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns the step as a float64.
@@ -113,7 +115,7 @@ RILL_INLINE value cosine_decay::operator()(value step) const {
   return detail::along_cosine(like(done, start), like(done, end), done);
 }
 
-RILL_INLINE value cosine_restarts::operator()(value step) const {
+RILL_INLINE value cosine_restarts::operator()(value step) const try {
   detail::check_steps("cosine_restarts", steps);
   if (!(growth >= 1))
     throw error(code::invalid_argument,
@@ -129,9 +131,11 @@ RILL_INLINE value cosine_restarts::operator()(value step) const {
   value const low = like(done, end),
               high = shrink == 1 ? value(like(done, start)) : value(pow(shrink, restarts) * start);
   return detail::along_cosine(high, low, done);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_INLINE value piecewise_constant::operator()(value step) const {
+RILL_INLINE value piecewise_constant::operator()(value step) const try {
   if (values.size() != boundaries.size() + 1)
     throw error(code::invalid_argument, "piecewise_constant: expected one value more than the " +
                                             std::to_string(boundaries.size()) + " boundaries, got " +
@@ -145,6 +149,8 @@ RILL_INLINE value piecewise_constant::operator()(value step) const {
   value chosen = like(now, values[0]);
   for (std::size_t i = 0; i < boundaries.size(); ++i) chosen = select(now >= boundaries[i], values[i + 1], chosen);
   return chosen;
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE value polynomial_decay::operator()(value step) const {
@@ -160,7 +166,7 @@ RILL_INLINE value warm_up::operator()(value step) const {
   return then.at(maximum(now - steps, 0)).like(now) * factor;
 }
 
-RILL_INLINE value one_cycle::operator()(value step) const {
+RILL_INLINE value one_cycle::operator()(value step) const try {
   detail::check_steps("one_cycle", steps - 1);
   if (!(rise >= 0 && rise <= 1))
     throw error(code::invalid_argument,
@@ -176,6 +182,8 @@ RILL_INLINE value one_cycle::operator()(value step) const {
   value const up = between(low, peak, detail::progress(now, top));
   if (!(top < last)) return up;
   return select(now <= top, up, between(peak, lowest, detail::progress(now - top, last - top)));
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -52,11 +52,13 @@ RILL_INLINE type detail::merged(type const& said, type const& x) {
   return y;
 }
 
-RILL_INLINE value as(value v, type const& t, std::string_view name) {
+RILL_INLINE value as(value v, type const& t, std::string_view name) try {
   auto const& known = v.type();
   if (!accepts(t, known))
     throw error(code::invalid_argument, "the value is " + with_article(known) + ", not " + with_article(t), v.name());
   return detail::merged(t, known) == known ? v : record_erased<ops::as_op>(*v.graph, {t}, {v}, name);
+} catch (...) {
+  rethrow_as_error();
 }
 #endif
 

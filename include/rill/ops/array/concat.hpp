@@ -116,10 +116,12 @@ inline value concat(std::vector<value> const& x, std::int64_t axis) {
   return x[0];
 }
 /// Returns the part of `whole` that operand `which` would fill in a concat of `operands` along the axis.
-inline value concat_piece(value whole, std::vector<value> operands, std::int64_t axis, std::size_t which) {
+inline value concat_piece(value whole, std::vector<value> operands, std::int64_t axis, std::size_t which) try {
   operands.insert(operands.begin(), whole);
   return record_erased<ops::concat_piece_op>(detail::graph_of(whole), {axis, static_cast<std::int64_t>(which)},
                                              operands);
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

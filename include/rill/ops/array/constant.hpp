@@ -103,7 +103,7 @@ template <class T, class N> T exactly(N n) {
   else throw error(code::invalid_argument, "a complex number can't be combined with real values");
 }
 
-template <class N> tensor number_as(dtype d, N n) {
+template <class N> tensor number_as(dtype d, N n) try {
   if constexpr (std::signed_integral<N> && !std::same_as<N, std::int64_t>)
     return number_as(d, static_cast<std::int64_t>(n));  // one function for all of them: it is long
   else {
@@ -111,10 +111,12 @@ template <class N> tensor number_as(dtype d, N n) {
     visit(d, [&]<class T>() { *static_cast<T*>(t.mutable_raw()) = exactly<T>(n); });
     return t;
   }
+} catch (...) {
+  rethrow_as_error();
 }
 
 // The same for a static type, so that user code does not instantiate conversions to all other types.
-template <element T, number N> tensor literal_as(N n) {
+template <element T, number N> tensor literal_as(N n) try {
   if constexpr (std::integral<T> && !std::same_as<T, bool> && std::is_arithmetic_v<N>) return tensor(exactly<T>(n));
   else if constexpr (std::same_as<T, half> || std::same_as<T, bfloat16>) return tensor(exactly<T>(n));
   else if constexpr (requires { typename T::value_type; } && std::is_arithmetic_v<N>)
@@ -122,6 +124,8 @@ template <element T, number N> tensor literal_as(N n) {
   else if constexpr (std::is_arithmetic_v<T> && !std::same_as<T, bool> && std::is_arithmetic_v<N>)
     return tensor(static_cast<T>(n));
   else return number_as(dtype_of<T>, n);
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail

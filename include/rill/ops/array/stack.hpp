@@ -13,10 +13,12 @@ auto stack(X... x) {
   return record<ops::concat_op, ops::concat_op::attributes{Axis}>(expand_dims<Axis>(x)...);
 }
 /// Returns the same for any number of values.
-inline value stack(std::vector<value> x, std::int64_t axis = 0) {
+inline value stack(std::vector<value> x, std::int64_t axis = 0) try {
   expects(!x.empty(), "stack: there are no operands");
   for (auto& each : x) each = expand_dims(each, axis);
   return concat(x, axis);
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace detail {
@@ -33,22 +35,26 @@ constexpr std::int64_t slices_of(type const& x, std::int64_t axis, checks expect
 }  // namespace detail
 
 /// Returns the slices of x along an axis, without that axis. Its extent must be known.
-inline std::vector<value> unstack(value x, std::int64_t axis = 0) {
+inline std::vector<value> unstack(value x, std::int64_t axis = 0) try {
   auto const count = detail::slices_of(x.type(), axis);
   if (count == 0) return {};
   auto all = split(x, count, axis);
   for (auto& each : all) each = squeeze(each, axis);
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns the same as an array of typed handles: `auto [a, b] = unstack<1>(x)`.
-template <std::int64_t Axis, typed X> auto unstack(X x) {
+template <std::int64_t Axis, typed X> auto unstack(X x) try {
   constexpr auto count = detail::slices_of(X::static_type, Axis);
   static_assert(count > 0, "unstack: there are no slices");
   auto const parts = split<count, Axis>(x);
   return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     return std::array{squeeze<Axis>(parts[Index])...};
   }(std::make_index_sequence<static_cast<std::size_t>(count)>{});
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

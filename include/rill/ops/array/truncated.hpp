@@ -28,9 +28,11 @@ namespace rill {
 /// Returns x, float32. Where this value goes from one task to another, its elements go as their upper 16 bits, half the
 /// bytes, and come with zeros behind these: as bfloat16, rounded towards zero; a NaN stays one. Within a task, and when
 /// it is fetched, it is x. So what is computed from it depends on where it is computed, but not on anything else.
-template <operand X> auto truncated(X x) {
+template <operand X> auto truncated(X x) try {
   auto const beside = std::string(value(x).origin().name);  // where x is made, whatever `on` says around this
   return detail::graph_of(x).placed_as({}, beside, [&] { return record<ops::truncated_op>(x); });
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

@@ -43,9 +43,11 @@ namespace rill {
 
 /// Fails with error(failed_precondition) and the message unless every element of the condition is true. Run it as a
 /// target, or order it before what it guards: `g.after({check(n > 0, "…")}, [&] { … })`.
-template <operand C> operation check(C condition, std::string_view message) {
+template <operand C> operation check(C condition, std::string_view message) try {
   if constexpr (typed<C>) detail::result_types<ops::check_op, no_attributes{}, C>();
   return record_erased<ops::check_op>(detail::graph_of(condition), {std::string(message)}, {condition});
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

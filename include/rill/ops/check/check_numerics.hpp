@@ -38,9 +38,11 @@ namespace rill {
 
 /// Returns x. The step fails with error(invalid_argument) if an element is NaN or infinite; the error begins with the
 /// message and has the index of the first such element. The derivative is checked, too.
-template <operand X> X check_numerics(X x, std::string_view message = {}) {
+template <operand X> X check_numerics(X x, std::string_view message = {}) try {
   if constexpr (typed<X>) detail::result_types<ops::check_numerics_op, no_attributes{}, X>();
   return X{record_erased<ops::check_numerics_op>(detail::graph_of(x), {std::string(message)}, {x})};
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

@@ -25,8 +25,10 @@ struct print_op {
 namespace rill {
 
 /// Returns x. Each time it is computed, the message and x are passed to the session's log callback, if there is one.
-template <operand X> X print(X x, std::string_view message = {}) {
+template <operand X> X print(X x, std::string_view message = {}) try {
   return X{record_erased<ops::print_op>(detail::graph_of(x), {std::string(message)}, {x})};
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

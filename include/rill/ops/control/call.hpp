@@ -195,18 +195,24 @@ function_definition const& find_function(graph const& g, std::string_view name);
 
 /// Calls a function of the graph by its name, for instance in a loaded graph.
 erased_results call(graph& g, std::string_view name, std::vector<value> const& arguments);
-template <operand... X> erased_results call(graph& g, std::string_view name, X... arguments) {
+template <operand... X> erased_results call(graph& g, std::string_view name, X... arguments) try {
   return call(g, name, std::vector<value>{arguments...});
+} catch (...) {
+  rethrow_as_error();
 }
 
 #if RILL_RUNTIME
-RILL_INLINE function_definition const& find_function(graph const& g, std::string_view name) {
+RILL_INLINE function_definition const& find_function(graph const& g, std::string_view name) try {
   if (auto const* f = g.functions().find(name)) return *f;
   throw error(code::not_found, "the graph has no function '" + std::string(name) + "'");
+} catch (...) {
+  rethrow_as_error();
 }
-RILL_INLINE erased_results call(graph& g, std::string_view name, std::vector<value> const& arguments) {
+RILL_INLINE erased_results call(graph& g, std::string_view name, std::vector<value> const& arguments) try {
   auto const made = detail::record_call(g, find_function(g, name), arguments);
   return detail::handles_from<erased_results>(made);
+} catch (...) {
+  rethrow_as_error();
 }
 
 namespace ops {

@@ -28,11 +28,13 @@ auto case_from(Index index, int k, First const& first, Rest const&... rest) {
 /// same types.
 template <operand Index, class... Branches>
   requires(sizeof...(Branches) > 0)
-auto case_(Index index, Branches const&... branches) {
+auto case_(Index index, Branches const&... branches) try {
   if constexpr (typed<Index>)
     static_assert(Index::static_type.rank == 0 && dtypes::integers.contains(Index::static_type.element),
                   "case_: the index must be an integer scalar");
   return detail::case_from(index, 0, branches...);
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// The last argument of a case_ by predicates of which at most one may be true.

@@ -75,7 +75,7 @@ template <class X> using first_handle_of = decltype(first_handle(std::declval<gr
 
 // The checks stand here and not deeper, so that the compiler's words stay near the user's line.
 template <class Start, class Limit, class Step, class Body, class... X>
-auto for_loop(parallel_iterations most, Start start, Limit limit, Step step, Body const& body, X const&... x) {
+auto for_loop(parallel_iterations most, Start start, Limit limit, Step step, Body const& body, X const&... x) try {
   constexpr bool has_graph = operand<Start> || operand<Limit> || operand<Step> || (handle<X> || ... || false);
   static_assert(has_graph, "for_loop: a bound or a first value must be a value of the graph: constant(g, 0) for 0");
   if constexpr (std::integral<Step>) expects(step != 0, "for_loop: the step is 0");
@@ -104,6 +104,8 @@ auto for_loop(parallel_iterations most, Start start, Limit limit, Step step, Bod
       else return refused{};
     } else return refused{};
   } else return refused{};
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail

@@ -82,7 +82,7 @@ template <class Result, type... Arguments> class graph_function {
 
   /// Records a call: typed arguments give typed results. An axis name in several arguments means one extent in each
   /// call. Erased arguments are checked when the call is recorded and give erased results.
-  template <operand... X> auto operator()(X... x) const {
+  template <operand... X> auto operator()(X... x) const try {
     constexpr bool for_each_argument = sizeof...(X) == sizeof...(Arguments);
     static_assert(for_each_argument, "a function must be called with the declared number of arguments");
     if constexpr (for_each_argument) {
@@ -108,6 +108,8 @@ template <class Result, type... Arguments> class graph_function {
       } else if constexpr (std::same_as<Result, std::tuple<>>) return operation(made());
       else return detail::handles_from<typename detail::erased_handles<Result>::type>(made());
     }
+  } catch (...) {
+    rethrow_as_error();
   }
 
   std::string const& name() const { return definition_->name; }
@@ -241,17 +243,22 @@ RILL_INLINE void detail::check_name(std::string_view name) {
                                             std::string(name) + "'");
 }
 RILL_INLINE function_definition const& function(graph& g, std::string_view name, std::vector<type> arguments,
-                                                erased_body const& body, depth_limit most) {
+                                                erased_body const& body, depth_limit most) try {
   detail::check_name(name);
   return record_function(g, {.name = std::string(name), .arguments = std::move(arguments), .most = most},
                          [&](function_definition const&, std::vector<value> const& given) { return body(given); });
+} catch (...) {
+  rethrow_as_error();
 }
 RILL_INLINE function_definition const& function(graph& g, std::string_view name, std::vector<type> arguments,
-                                                std::vector<type> returned, erased_body const& body, depth_limit most) {
+                                                std::vector<type> returned, erased_body const& body,
+                                                depth_limit most) try {
   detail::check_name(name);
   return record_function(
       g, {.name = std::string(name), .arguments = std::move(arguments), .results = std::move(returned), .most = most},
       [&](function_definition const&, std::vector<value> const& given) { return body(given); });
+} catch (...) {
+  rethrow_as_error();
 }
 #endif
 

@@ -84,7 +84,7 @@ auto record_fold(F const& f, std::tuple<S...> const& first, std::tuple<X...> con
 
 // The checks stand here and not deeper, so that the compiler's words stay near the user's line.
 template <kept Keep, class F, first_values S, operands X>
-auto fold(F const& f, S const& first, X const& x, bool backwards, parallel_iterations most) {
+auto fold(F const& f, S const& first, X const& x, bool backwards, parallel_iterations most) try {
   using State = decltype(first_handle(std::declval<graph&>(), first));
   using Rules = fold_rules<F, State, decltype(tuple_of(std::declval<State>())), decltype(tuple_of(x))>;
   constexpr bool may_make = !Rules::step::makes_results || Keep == kept::each, makes_values = Rules::makes_values;
@@ -105,6 +105,8 @@ auto fold(F const& f, S const& first, X const& x, bool backwards, parallel_itera
     auto const states = tuple_of(first_handle(graph_of(std::get<0>(rows)), first));
     return record_fold<Keep, typename Rules::step, State>(f, states, rows, backwards, most);
   } else return refused{};
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail

@@ -95,14 +95,18 @@ RILL_IO_INLINE kernel restore_op::cpu(kernel_request const& r) {
 
 }  // namespace ops
 
-RILL_IO_INLINE operation save(value path, std::vector<std::string> names, std::vector<value> const& values) {
+RILL_IO_INLINE operation save(value path, std::vector<std::string> names, std::vector<value> const& values) try {
   std::vector<value> inputs{path};
   inputs.insert(inputs.end(), values.begin(), values.end());
   return record_erased<ops::save_op>(detail::graph_of(path), {std::move(names)}, inputs);
+} catch (...) {
+  rethrow_as_error();
 }
 
-RILL_IO_INLINE value restore(value path, std::string_view tensor, type const& of) {
+RILL_IO_INLINE value restore(value path, std::string_view tensor, type const& of) try {
   return record_erased<ops::restore_op>(detail::graph_of(path), {std::string(tensor), of}, {path});
+} catch (...) {
+  rethrow_as_error();
 }
 
 #endif

@@ -116,12 +116,14 @@ template <number N> value drawn_for_each(value x, dtype element, N low, N high) 
 }
 
 /// Returns a random row and column for each image of x, nonnegative int64 numbers.
-inline value drawn_places(value x) {
+inline value drawn_places(value x) try {
   auto const most = std::int64_t{1} << 62;  // far above any extent, so that all positions are almost equally likely
   if (x.type().has_rank() && x.type().rank == 3)
     return uniform(graph_of(x), of<std::int64_t, 2>, std::int64_t{0}, most);
   auto const one = [&] { return reshape(drawn_for_each(x, dtype::int64, std::int64_t{0}, most), extents{-1, 1}); };
   return concat({one(), one()}, 1);
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail

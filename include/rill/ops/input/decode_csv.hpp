@@ -63,7 +63,7 @@ auto decode_csv(X records) {
   }(std::make_index_sequence<sizeof...(Row)>{});
 }
 /// Returns the same for types known only at run time.
-inline std::vector<value> decode_csv(value records, std::vector<type> const& row, char delimiter = ',') {
+inline std::vector<value> decode_csv(value records, std::vector<type> const& row, char delimiter = ',') try {
   std::int64_t fields = 0, first = 0;
   for (auto const& t : row) {
     expects(t.is_known(), "decode_csv: the extents of a record's values must be known");
@@ -76,6 +76,8 @@ inline std::vector<value> decode_csv(value records, std::vector<type> const& row
     first += elements(t.shape());
   }
   return all;
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

@@ -144,7 +144,7 @@ template <class F> class field_decoder {
   F fields_of_;
 };
 
-template <class Op> value record_fields(value records, std::vector<erased_field> const& fields) {
+template <class Op> value record_fields(value records, std::vector<erased_field> const& fields) try {
   ops::field_decoding::attributes a;
   std::vector<value> inputs{records};
   auto& g = graph_of(records);
@@ -156,16 +156,20 @@ template <class Op> value record_fields(value records, std::vector<erased_field>
     inputs.push_back(constant(g, *f.otherwise));
   }
   return record_erased<Op>(g, a, inputs);
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns typed handles for typed strings, erased handles for erased ones.
-template <class Op, type... T, operand X> auto record_fields(X records, named_field<T> const&... fields) {
+template <class Op, type... T, operand X> auto record_fields(X records, named_field<T> const&... fields) try {
   auto const v = record_fields<Op>(records, std::vector<erased_field>{{fields.name, T, fields.otherwise}...});
   if constexpr (typed<X>)
     return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
       return std::tuple{expr<Op::of_field(T, X::static_type)>{{v.graph, v.node, static_cast<std::uint32_t>(Index)}}...};
     }(std::make_index_sequence<sizeof...(T)>{});
   else return erased_outputs(v, sizeof...(T));
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail

@@ -46,7 +46,8 @@ constexpr std::string_view usual_name(record_format f) {
 /// a container share the readers of one name, which must have equal options; without a name a reader gets a unique one.
 template <type T> class file_reader {
  public:
-  file_reader(graph& g, std::vector<std::string> files, record_format format, reader_options const& o, std::string name)
+  file_reader(graph& g, std::vector<std::string> files, record_format format, reader_options const& o,
+              std::string name) try
       : graph_(&g),
         place_(new_place(g, name, detail::usual_name(format))),
         about_{name.empty() ? named_by(place_) : std::move(name),
@@ -60,13 +61,18 @@ template <type T> class file_reader {
                o.header_bytes,
                o.footer_bytes,
                o.header_lines,
-               static_cast<std::uint8_t>(o.delimiter)} {}
+               static_cast<std::uint8_t>(o.delimiter)} {
+  } catch (...) {
+    rethrow_as_error();
+  }
 
   /// Returns the next record.
   expr<T> next() const { return next_with_key().value; }
-  record_handles<T> next_with_key() const {
+  record_handles<T> next_with_key() const try {
     auto const node = record_erased<ops::read_record_op>(*graph_, about_, {place_}, about_.reader + "/next");
     return {{node}, {{node.graph, node.node, 1}}};
+  } catch (...) {
+    rethrow_as_error();
   }
   /// Returns the position: epoch, file, byte, record.
   value place() const { return place_; }

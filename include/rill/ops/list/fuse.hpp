@@ -103,7 +103,7 @@ template <class Result, type... Types> constexpr sentence complaint_of_fuse() {
   else return sentence{} << "fuse: the lambda must return one number that it computes from its arguments";
 }
 
-template <fixed_string Name, class Result, class F, class... X> auto fuse_as(F const& f, X... x) {
+template <fixed_string Name, class Result, class F, class... X> auto fuse_as(F const& f, X... x) try {
   constexpr auto said = complaint_of_fuse<Result, X::static_type...>();
   if constexpr (said.size > 0) {
     named<said>().compiles();
@@ -122,6 +122,8 @@ template <fixed_string Name, class Result, class F, class... X> auto fuse_as(F c
     return expr<broadcast_together<X::static_type...>().types.with(element)>{
         record_erased<ops::fused_op>(g, {std::move(made)}, {x...}, std::string_view(Name))};
   }
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail

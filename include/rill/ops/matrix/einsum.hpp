@@ -81,13 +81,15 @@ constexpr type in_pairs(type const& x) {
 }
 
 /// Merges the axes of blocks [i, k, j, l] in pairs: i and k, j and l; x is [i, j] and y [k, l].
-inline value merge_pairs(value blocks, value x, value y) {
+inline value merge_pairs(value blocks, value x, value y) try {
   type const to = in_pairs(blocks.type());
   if (to[0].known() || to[1].known()) return record_erased<ops::reshape_op>(graph_of(blocks), {to}, {blocks});
   auto const pairs = [&](std::int64_t summed) {  // a value with as many rows as there are pairs
     return flatten_rows(expand_dims(expand_dims(sum(x, {summed}), 1) * sum(y, {summed}), 2));
   };
   return reshape_like(blocks, pairs(1) + transpose(pairs(0), {}));
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail
@@ -99,7 +101,7 @@ inline value merge_pairs(value blocks, value x, value y) {
 /// known while the graph is recorded. More than two operands are multiplied from left to right; order them so that
 /// intermediate products are small. A pair with a letter to sum is a matrix product, any other a product that
 /// broadcasts.
-inline value einsum(std::string_view equation, std::vector<value> const& x) {
+inline value einsum(std::string_view equation, std::vector<value> const& x) try {
   std::vector<type> types;
   for (auto const& each : x) {
     detail::graph_of(each);  // refuses an empty handle
@@ -117,19 +119,23 @@ inline value einsum(std::string_view equation, std::vector<value> const& x) {
     all.push_back(a);
   }
   return as(contraction::contract(all, rules.result()), rules.result_type());
+} catch (...) {
+  rethrow_as_error();
 }
 /// Returns the same for an equation that is checked while the program compiles: `einsum<"bij,bjk->bik">(x, y)`.
-template <fixed_string Equation, operand... X> auto einsum(X... x) {
+template <fixed_string Equation, operand... X> auto einsum(X... x) try {
   if constexpr ((typed<X> && ...)) {
     constexpr type result = detail::result_types<ops::einsum_rules<Equation>, no_attributes{}, X...>();
     detail::provide_contraction_kernels<result.element>();
     return expr<result>{einsum(Equation, {value(x)...})};
   } else return einsum(Equation, {value(x)...});
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns the sums of products over axis `a[i]` of x and axis `b[i]` of y together, for all i: the other axes of x,
 /// then those of y. A negative axis counts from the end.
-inline value tensordot(value x, value y, extents const& a, extents const& b) {
+inline value tensordot(value x, value y, extents const& a, extents const& b) try {
   auto const &from = x.type(), &with = y.type();
   auto const result = ops::tensordot_rules::infer({a, b}, from, with);
   auto const of_x = ops::tensordot_rules::checked(a, from), of_y = ops::tensordot_rules::checked(b, with);
@@ -140,11 +146,15 @@ inline value tensordot(value x, value y, extents const& a, extents const& b) {
   for (auto const label : right)
     if (label >= from.rank) kept.push_back(label);
   return as(contraction::contract({{x, left}, {y, right}}, kept), result);
+} catch (...) {
+  rethrow_as_error();
 }
 /// Returns the same for the last `n` axes of x and the first n of y, in their order.
-inline value tensordot(value x, value y, std::int64_t n) {
+inline value tensordot(value x, value y, std::int64_t n) try {
   expects(n >= 0 && x.type().has_rank() && n <= x.type().rank, "tensordot: the first operand has fewer axes than that");
   return tensordot(x, y, detail::axes_from(x.type().rank - n, n), detail::axes_from(0, n));
+} catch (...) {
+  rethrow_as_error();
 }
 /// Returns the same with lists of axes that are checked while the program compiles: `tensordot<extents{1},
 /// extents{0}>(x, y)`.

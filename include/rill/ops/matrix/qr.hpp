@@ -122,7 +122,7 @@ namespace rill {
 namespace detail {
 
 // With x = [A B], A square: A = Q U, so that x = Q [U Qᴴ B].
-inline std::tuple<value, value> wide_qr(value x) {
+inline std::tuple<value, value> wide_qr(value x) try {
   type const t = x.type();
   auto const rows = t[t.rank - 2u].extent, columns = t[t.rank - 1u].extent;
   extents begin, size;
@@ -132,6 +132,8 @@ inline std::tuple<value, value> wide_qr(value x) {
   begin[t.rank - 1u] = rows, size[t.rank - 1u] = columns - rows;
   value const rest = matmul(conj(q), slice(x, begin, size), transposed{.a = true});
   return {q, concat({upper, rest}, -1)};
+} catch (...) {
+  rethrow_as_error();
 }
 
 inline std::tuple<value, value> any_qr(value x) {

@@ -74,7 +74,8 @@ inline value pool_axis(value x, std::int64_t axis, std::int64_t count, bool larg
   return concat(pixels, axis);
 }
 
-RILL_INLINE value adaptive_pool(value x, std::int64_t height, std::int64_t width, bool largest, std::string_view name) {
+RILL_INLINE value adaptive_pool(value x, std::int64_t height, std::int64_t width, bool largest,
+                                std::string_view name) try {
   type const t = x.type();
   if (!(largest ? dtypes::reals : dtypes::floats).contains(t.element))
     throw error(
@@ -96,6 +97,8 @@ RILL_INLINE value adaptive_pool(value x, std::int64_t height, std::int64_t width
     return in_wide([&](value v) { return pool_axis(pool_axis(v, 1, height, largest), 2, width, largest); }, x);
   extents const window{t[1].extent / height, t[2].extent / width};
   return largest ? max_pool(x, pooling{.window = window}) : avg_pool(x, average_pooling{.window = window});
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail

@@ -193,10 +193,12 @@ inline value separable_conv2d(value x, value depthwise, value pointwise, convolu
 #if RILL_RUNTIME
 namespace detail {
 
-RILL_INLINE value repeated_channels(value x, std::int64_t times) {
+RILL_INLINE value repeated_channels(value x, std::int64_t times) try {
   if (times == 1) return x;
   std::vector<value> const copies(static_cast<std::size_t>(times), x);
   return reshape_like(stack(copies, -1), concat(copies, -1));
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE value merged_filter(value filter) {

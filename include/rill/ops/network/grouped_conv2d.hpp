@@ -19,11 +19,13 @@ auto grouped_conv2d(X x, F filter) {
   }(std::make_index_sequence<static_cast<std::size_t>(Groups)>{});
 }
 /// Returns the same for a number of groups and options known only at run time.
-inline value grouped_conv2d(value x, value filter, std::int64_t groups, convolution const& how = {}) {
+inline value grouped_conv2d(value x, value filter, std::int64_t groups, convolution const& how = {}) try {
   auto const images = split(x, groups, -1), filters = split(filter, groups, -1);
   std::vector<value> parts;
   for (std::size_t i = 0; i < images.size(); ++i) parts.push_back(conv2d(images[i], filters[i], how));
   return concat(parts, -1);
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace rill

@@ -75,7 +75,7 @@ inline value mean_of_group(value each, std::int64_t groups) {
   return reshape_like(broadcast_like(mean(apart, extents{2}, true), apart), each);
 }
 
-RILL_INLINE value group_normalized(value x, std::int64_t groups, double epsilon) {
+RILL_INLINE value group_normalized(value x, std::int64_t groups, double epsilon) try {
   type const t = x.type();
   if (!t.has_rank() || t.rank < 2)
     throw error(code::invalid_argument, "group_norm: expected [n, ..., channels], got " + t.text(), x.name());
@@ -93,6 +93,8 @@ RILL_INLINE value group_normalized(value x, std::int64_t groups, double epsilon)
   };
   auto const apart = sub(x, averaged(x));
   return div(apart, sqrt(add(averaged(square(apart)), like(x, epsilon))));
+} catch (...) {
+  rethrow_as_error();
 }
 
 }  // namespace detail

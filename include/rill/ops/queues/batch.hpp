@@ -62,13 +62,13 @@ template <class... X> std::vector<std::vector<value>> sources_of(X const&... x) 
 /// Returns a queue that threads fill from each of the sources.
 template <class... X>
 auto filled_queue(char const* what, queue_order order, queue_options s, std::int64_t size, std::int64_t threads,
-                  std::string name, X const&... x) try {
+                  std::string const& name, X const&... x) try {
   expects(threads > 0, "an input function needs at least one thread");
   auto const sources = sources_of(x...);
   auto& g = graph_of(sources[0][0]);
   if (s.capacity == 0)
     s.capacity = s.min_after_dequeue + 2 * size + threads * static_cast<std::int64_t>(sources.size());
-  typename queue_for<X...>::type q(g, order, s, name.empty() ? g.fresh_name(what) : std::move(name),
+  typename queue_for<X...>::type q(g, order, s, name.empty() ? g.fresh_name(what) : name,
                                    order == queue_order::bucketed);
   for (auto const& source : sources) q.enqueue_by(threads, source);
   return q;

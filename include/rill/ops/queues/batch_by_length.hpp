@@ -26,19 +26,21 @@ struct length_options {
 namespace detail {
 
 /// Returns the number of bounds that are less than a length.
-template <operand L> expr<of<std::int64_t>> bucket_of(L length, std::vector<std::int64_t> const& bounds) {
+template <operand L> expr<of<std::int64_t>> bucket_of(L length, std::vector<std::int64_t> const& bounds) try {
   static_assert(typed<L> && dtypes::integers.contains(L::static_type.element) && L::static_type.rank == 0,
                 "batch_by_length: the first value of an example is its length, a scalar integer");
   auto const count = static_cast<std::int64_t>(bounds.size());
   auto const all = constant<std::int64_t, unknown>(*length.graph, tensor::copy<std::int64_t>(bounds, {count}));
   return sum(cast<std::int64_t>(all < cast<std::int64_t>(length)));
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns an example with its bucket before it.
 template <class L, class... X> auto with_bucket(length_options const& s, std::tuple<L, X...> const& example) {
   return std::tuple_cat(std::tuple{bucket_of(std::get<0>(example), s.bounds)}, example);
 }
-template <std::int64_t N, class... X> auto bucketed_queue(length_options const& s, X const&... x) {
+template <std::int64_t N, class... X> auto bucketed_queue(length_options const& s, X const&... x) try {
   expects(!s.bounds.empty() && s.bounds[0] >= 0 && std::is_sorted(s.bounds.begin(), s.bounds.end()),
           "batch_by_length: the bounds are not ascending lengths");
   auto const fill = [&](auto const&... source) {
@@ -47,6 +49,8 @@ template <std::int64_t N, class... X> auto bucketed_queue(length_options const& 
   };
   if constexpr ((operand<X> && ...)) return fill(std::tuple{x...});
   else return fill(x...);
+} catch (...) {
+  rethrow_as_error();
 }
 /// Returns a batch without the numbers of its bucket.
 template <class B, class... X> auto without_bucket(std::tuple<B, X...> const& batch) {

@@ -19,7 +19,7 @@ template <type... Components> class queue {
  public:
   static_assert(sizeof...(Components) > 0, "a queue needs at least one component");
 
-  queue(graph& g, queue_order order, queue_options const& s, std::string name, bool padded)
+  queue(graph& g, queue_order order, queue_options const& s, std::string name, bool padded) try
       : graph_(&g),
         about_{name.empty() ? g.fresh_name("queue") : std::move(name),
                order,
@@ -30,27 +30,35 @@ template <type... Components> class queue {
                {Components...},
                s.together} {
     about_.options();
+  } catch (...) {
+    rethrow_as_error();
   }
 
   /// Adds one element; waits while the queue is full. Fails with error(cancelled) if the queue is closed.
-  template <operand... X> operation enqueue(X... x) const {
+  template <operand... X> operation enqueue(X... x) const try {
     static_assert(sizeof...(X) == sizeof...(Components),
                   "enqueue: the number of values is not the queue's number of components");
     (check<X, Components>(), ...);
     return enqueue_by(0, {x...});
+  } catch (...) {
+    rethrow_as_error();
   }
   /// Returns the same for any handles; `threads` threads run it after `start_input`.
-  operation enqueue_by(std::int64_t threads, std::vector<value> const& x) const {
+  operation enqueue_by(std::int64_t threads, std::vector<value> const& x) const try {
     ops::enqueue_op::attributes a{about_};
     a.threads = threads;
     return add<ops::enqueue_op>(a, x);
+  } catch (...) {
+    rethrow_as_error();
   }
   /// Adds each row as an element.
-  template <operand... X> operation enqueue_many(X... x) const {
+  template <operand... X> operation enqueue_many(X... x) const try {
     static_assert(sizeof...(X) == sizeof...(Components),
                   "enqueue_many: the number of values is not the queue's number of components");
     (check_rows<X, Components>(), ...);
     return add<ops::enqueue_many_op>(about_, {x...});
+  } catch (...) {
+    rethrow_as_error();
   }
   /// Removes and returns one element; waits for it. Fails with error(out_of_range) if the queue is closed and empty.
   auto dequeue() const { return taken<Components...>(add<ops::dequeue_op>(about_, {})); }
@@ -79,16 +87,22 @@ template <type... Components> class queue {
   expr<of<bool>> is_closed() const { return {add<ops::queue_is_closed_op>(about_, {})}; }
   /// Closes the queue to new elements. Waiting enqueues are completed first; with `cancel` they fail with
   /// error(cancelled). The remaining elements can be dequeued.
-  operation close(bool cancel = false) const {
+  operation close(bool cancel = false) const try {
     ops::queue_close_op::attributes a{about_};
     a.cancel = cancel;
     return add<ops::queue_close_op>(a, {});
+  } catch (...) {
+    rethrow_as_error();
   }
 
   /// Returns the name in the container.
   std::string const& name() const { return about_.queue; }
   /// Returns the queue in a container.
-  std::shared_ptr<queue_state> in(container& c) const { return c.queue(about_.queue, about_.options()); }
+  std::shared_ptr<queue_state> in(container& c) const try {
+    return c.queue(about_.queue, about_.options());
+  } catch (...) {
+    rethrow_as_error();
+  }
 
  private:
   template <class X, type T> static void check() {
@@ -103,19 +117,25 @@ template <type... Components> class queue {
       static_assert(X::static_type.rank > 0 && accepts(stacked(T, unknown), X::static_type),
                     "enqueue_many: the rows of a value are not of its component's type");
   }
-  template <class Op> value add(attributes_of<Op> const& a, std::vector<value> const& x) const {
+  template <class Op> value add(attributes_of<Op> const& a, std::vector<value> const& x) const try {
     return record_erased<Op>(*graph_, a, x, about_.queue + "/" + std::string(Op::name));
+  } catch (...) {
+    rethrow_as_error();
   }
-  value many(std::int64_t n, bool fewer) const {
+  value many(std::int64_t n, bool fewer) const try {
     ops::dequeue_many_op::attributes a{about_};
     a.count = n;
     a.fewer = fewer;
     return add<ops::dequeue_many_op>(a, {});
+  } catch (...) {
+    rethrow_as_error();
   }
-  value many(value n, bool fewer) const {
+  value many(value n, bool fewer) const try {
     ops::dequeue_many_op::attributes a{about_};
     a.fewer = fewer;
     return add<ops::dequeue_many_op>(a, {n});
+  } catch (...) {
+    rethrow_as_error();
   }
   template <type... T> static auto taken(value v) {
     return [&]<std::size_t... Index>(std::index_sequence<Index...>) {

@@ -89,10 +89,12 @@ struct prod_of_others_op {
 
 }  // namespace ops
 
-inline value prod_of_others(value x, std::vector<value> const& directions, extents const& axes) {
+inline value prod_of_others(value x, std::vector<value> const& directions, extents const& axes) try {
   std::vector<value> inputs{x};
   inputs.insert(inputs.end(), directions.begin(), directions.end());
   return record_erased<ops::prod_of_others_op>(detail::graph_of(x), {axes}, inputs);
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns the product over the given axes, or all: `prod<0>(x)`, `prod(x)`. Integers wrap; the product of no elements

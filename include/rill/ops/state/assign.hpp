@@ -174,10 +174,12 @@ RILL_INLINE value detail::find_initial_value(variable_value v) {
   return {};
 }
 
-RILL_INLINE value initial_value(variable_value v) {
+RILL_INLINE value initial_value(variable_value v) try {
   if (auto const first = detail::find_initial_value(v)) return first;
   throw error(code::failed_precondition, "the variable has no first value, which initializer(graph) would give it",
               v.origin().name);
+} catch (...) {
+  rethrow_as_error();
 }
 
 RILL_INLINE variable_value detail::variable_of(type const& t, value first, std::string_view name,

@@ -150,8 +150,10 @@ template <type T> class accumulator {
   }
   /// Waits for `wanted` gradients or more and returns their average. The accumulator is then empty, and its step one
   /// higher.
-  expr<T> average(std::int64_t wanted) const {
+  expr<T> average(std::int64_t wanted) const try {
     return {record_erased<ops::accumulator_average_op>(*graph_, {about_.accumulator, T, false, wanted}, {})};
+  } catch (...) {
+    rethrow_as_error();
   }
   /// Returns the number of gradients since the last average.
   expr<of<std::int64_t>> count() const { return {record_erased<ops::accumulator_count_op>(*graph_, about_, {})}; }
@@ -174,10 +176,12 @@ template <type T> class sparse_accumulator {
     return record_erased<ops::accumulator_apply_op>(*graph_, about_, {which, rows, step});
   }
   /// Waits for `wanted` gradients and returns the indices of the rows, ascending, and their averages.
-  auto average(std::int64_t wanted) const {
+  auto average(std::int64_t wanted) const try {
     auto const node = record_erased<ops::accumulator_average_op>(*graph_, {about_.accumulator, T, true, wanted}, {});
     return std::tuple{expr<of<std::int64_t, unknown>>{node},
                       expr<stacked(row_of(T), unknown)>{{node.graph, node.node, 1}}};
+  } catch (...) {
+    rethrow_as_error();
   }
   expr<of<std::int64_t>> count() const { return {record_erased<ops::accumulator_count_op>(*graph_, about_, {})}; }
   operation set_step(value step) const { return record_erased<ops::accumulator_set_step_op>(*graph_, about_, {step}); }

@@ -84,17 +84,23 @@ namespace rill {
 template <type... Components> class keyed_barrier {
  public:
   static_assert(sizeof...(Components) > 0, "a keyed barrier needs at least one component");
-  keyed_barrier(graph& g, std::string name) : graph_(&g), about_{std::move(name), {Components...}} { about_.check(); }
+  keyed_barrier(graph& g, std::string name) try : graph_(&g), about_{std::move(name), {Components...}} {
+    about_.check();
+  } catch (...) {
+    rethrow_as_error();
+  }
 
   /// Returns inserts component `Which` of elements: a row of `values` for each key. The step fails with
   /// error(invalid_argument) if an element already has the component, and with error(cancelled) for a new key in a
   /// closed barrier; then nothing is inserted.
-  template <std::size_t Which, operand K, operand X> operation insert(K keys, X values) const {
+  template <std::size_t Which, operand K, operand X> operation insert(K keys, X values) const try {
     static_assert(Which < sizeof...(Components), "keyed_barrier: the number of the component is out of range");
     if constexpr (typed<X>)
       static_assert(accepts(stacked(std::get<Which>(std::tuple{Components...}), unknown), X::static_type),
                     "keyed_barrier: the rows of the values are not of the component's type");
     return add<ops::keyed_insert_op>(static_cast<std::int64_t>(Which), false, {keys, values});
+  } catch (...) {
+    rethrow_as_error();
   }
   /// Removes and returns the keys and components of N complete elements, stacked, in the order of their first
   /// insertions. Waits for them; fails with error(out_of_range) and removes nothing if a closed barrier can't get N.
@@ -119,11 +125,13 @@ template <type... Components> class keyed_barrier {
   }
 
  private:
-  template <class Op> value add(std::int64_t number, bool flag, std::vector<value> const& x) const {
+  template <class Op> value add(std::int64_t number, bool flag, std::vector<value> const& x) const try {
     auto a = about_;
     a.number = number;
     a.fewer = flag;
     return record_erased<Op>(*graph_, a, x, about_.barrier + "/" + std::string(Op::name));
+  } catch (...) {
+    rethrow_as_error();
   }
   template <dim Count> static auto taken(value v) {
     return [&]<std::size_t... Index>(std::index_sequence<Index...>) {

@@ -73,7 +73,7 @@ class mutex {
   operation release() const { return record_erased<ops::mutex_release_op>(*graph_, about_, {}); }
   /// Calls `f` and makes its nodes run while the mutex is held; their result is available after the mutex has been
   /// released.
-  template <class F> auto locked(F&& f) const {
+  template <class F> auto locked(F&& f) const try {
     auto& g = graph_->innermost();
     auto const acquired = acquire();
     auto const first = g.size();
@@ -83,6 +83,8 @@ class mutex {
     auto const done = g.after(all, [&] { return release(); });
     if constexpr (operand<decltype(result)>) return g.after({done}, [&] { return identity(result); });
     else return done;
+  } catch (...) {
+    rethrow_as_error();
   }
 
  private:

@@ -58,10 +58,12 @@ expr<of<std::int64_t>> worker_number(graph& g);
 operation on_worker(graph& g, std::int64_t number, std::vector<operation> const& members);
 
 #if RILL_RUNTIME
-RILL_INLINE void detail::expect_outside_bodies(graph& g, std::string_view what) {
+RILL_INLINE void detail::expect_outside_bodies(graph& g, std::string_view what) try {
   if (g.innermost().is_body())
     throw error(code::failed_precondition,
                 std::string(what) + " can't be recorded in the body of a loop, branch or function: record it outside");
+} catch (...) {
+  rethrow_as_error();
 }
 RILL_INLINE expr<of<std::int64_t>> worker_number(graph& g) try {
   detail::expect_outside_bodies(g, "worker_number");

@@ -214,6 +214,8 @@ class plan_instance {
       throw error(e.code(), e.message(), node, e.device());
     } catch (std::bad_alloc const&) {
       throw error(code::resource_exhausted, "no memory", node);
+    } catch (std::system_error const& e) {
+      throw error(code::internal, "a kernel threw: " + system_text(e), node);
     } catch (std::exception const& e) {
       throw error(code::internal, std::string("a kernel threw: ") + e.what(), node);
     } catch (...) {
