@@ -13,6 +13,7 @@
 #include "rill/train/gradient_descent.hpp"
 #include "rill/train/gradient_sums.hpp"
 #include "rill/train/momentum.hpp"
+#include "rill/train/saver.hpp"
 
 namespace rill {
 namespace {
@@ -92,6 +93,60 @@ TEST(moving_averages, of_16_bits_are_kept_in_32) {
   EXPECT_FLOAT_EQ(s.run("w/average").item<float>(), 1.001f);
   s.run(averages.swap());
   EXPECT_EQ(s.run("w/average").item<float>(), 2);
+}
+
+// Swaps averages of T and back, in a session that restores the first swap's variables from another one.
+template <class T> void expect_exact_averages() {
+  use_elements<dtype::float16, dtype::bfloat16>();
+  graph g;
+  auto const w = variable(constant<T, 2>(g, {T(0), T(0)}), "w");
+  moving_averages const averages({w}, {.decay = 0.99});
+  auto const update = averages.update(), swap = averages.swap();
+  auto const of = [](tensor const& t) { return std::pair{t.at<float>(0), t.at<float>(1)}; };
+  session s{g, {.threads = 1}};
+  s.run(initializer(g));
+  s.run(assign(w, constant<T, 2>(g, {T(5), T(5)})));
+  for (int i = 0; i < 2000; ++i) {
+    s.run(update);
+    if (i % 3 == 0) s.run(swap), s.run(swap);
+  }
+  auto const before = of(s.run(averages.average(w)));
+  EXPECT_NEAR(before.first, 5, 1e-3) << "steps that T could not store are not lost";
+  s.run(swap);
+  EXPECT_EQ(of(s.run(averages.average(w))), (std::pair{5.f, 5.f}));
+  s.run(assign(w, constant<T, 2>(g, {T(7), T(before.second)})));
+  s.run(swap);
+  EXPECT_EQ(of(s.run(averages.average(w))), (std::pair{7.f, before.second})) << "what something else assigns stays";
+  EXPECT_EQ(of(s.run(cast(w, dtype::float32))), (std::pair{5.f, 5.f}));
+}
+
+TEST(moving_averages, of_16_bits_survive_two_swaps_unrounded) {
+  expect_exact_averages<half>();
+  expect_exact_averages<bfloat16>();
+}
+
+TEST(moving_averages, of_16_bits_survive_a_checkpoint_between_two_swaps) {
+  use_elements<dtype::float16, dtype::bfloat16>();
+  scratch const folder;
+  graph g;
+  auto const w = variable(constant(g, half(1)), "w");
+  moving_averages const averages({w});
+  auto const move = averages.update({assign(w, constant(g, half(2)))}), swap = averages.swap();
+  saver saves(g, folder / "w");
+  session first{g, {.threads = 1}}, second{g, {.threads = 1}};
+  first.run(initializer(g));
+  first.run(move), first.run(swap);
+  saves.save(first);
+  EXPECT_TRUE(saves.restore(second));
+  second.run(swap);
+  EXPECT_FLOAT_EQ(second.run("w/average").item<float>(), 1.001f);
+  EXPECT_EQ(second.run("w/average/exact").item<float>(), 2);
+}
+
+TEST(moving_averages, of_32_bits_have_no_further_slot) {
+  falling m;
+  moving_averages const averages({m.w});
+  EXPECT_EQ(m.g.find_node("w/average/exact"), nullptr);
 }
 
 TEST(moving_averages, refuse_what_has_no_average) {
