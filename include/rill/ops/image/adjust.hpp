@@ -81,8 +81,8 @@ template <operand X> X random_contrast(X x, double low, double high) {
 }
 
 /// Returns images of mean 0 and variance 1: minus the mean, divided by the standard deviation, or by 1 / sqrt(values in
-/// an image) if that is larger. The derivative of the deviation of an image of one colour is 0. Integers become
-/// float32.
+/// an image) if that is larger. The derivative of the deviation of an image of one colour is 0. Where squares overflow,
+/// the result is 0. Integers become float32.
 template <operand X> auto per_image_standardization(X x) {
   detail::provide_adjustments<X>();
   if constexpr (!typed<X>) {
