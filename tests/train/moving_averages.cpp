@@ -214,6 +214,20 @@ TEST(gradient_sums, start_again_after_gradients_that_are_not_finite) {
                      [&] { gradient_sums({{gradient(), m.w}}); });
 }
 
+TEST(gradient_sums, of_16_bits_give_means_that_these_could_not_store) {
+  use_elements<dtype::float16>();
+  graph g;
+  auto const x = placeholder<half>(g, "x");
+  auto const w = variable(constant(g, half(0)), "w");
+  gradient_sums const sums(variable_gradients(w * x));
+  auto const add = sums.add(), train = sums.apply(gradient_descent{.rate = 1e7});
+  session s{g, {.threads = 1}};
+  s.run(initializer(g));
+  for (float const each : {0x1p-24f, 0.f, 0.f, 0.f}) s.run({{x, tensor(half(each))}}, add);
+  s.run(train);
+  EXPECT_NEAR(float(s.run(w).item<half>()), -1e7 * 0x1p-26, 1e-4);
+}
+
 TEST(clip, brings_elements_between_limits) {
   graph g;
   auto const table = variable(constant<double, 3, 2>(g, {1, 2, 3, 4, 5, 6}), "table");
