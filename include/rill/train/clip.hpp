@@ -51,7 +51,8 @@ template <operand X> auto clip_by_norm(X x, double max_norm) {
 
 /// Returns the root of the sum of the squares of all elements of all gradients: float64 if one gradient is float64 or
 /// complex128, else float32. The rows of a sparse gradient count separately, even if two belong to one row of the
-/// variable. Where the norm is 0, so is its derivative. Throws error(invalid_argument) if the list is empty.
+/// variable. A float32 norm below 1e-19 has fewer digits. Where the norm is 0, so is its derivative. Throws
+/// error(invalid_argument) if the list is empty.
 value global_norm(std::vector<variable_gradient> const& all);
 
 /// Returns all gradients, scaled down by one factor so that their `global_norm` is at most `max_norm`:
