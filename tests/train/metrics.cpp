@@ -141,6 +141,8 @@ TEST(metrics, of_equal_labels_and_of_infinite_logits) {
   m.update(5, 3);
   m.update(vector<int>({1, 2}));
   EXPECT_DOUBLE_EQ(m.result(), 20.0 / 6);
+  m.update(std::numeric_limits<double>::quiet_NaN(), 0);
+  EXPECT_DOUBLE_EQ(m.result(), 20.0 / 6) << "the loss of an empty batch";
 }
 
 TEST(metrics, refuse_what_they_can_not_count) {

@@ -13,6 +13,7 @@
 #include "rill/train/gradient_descent.hpp"
 #include "rill/train/gradient_sums.hpp"
 #include "rill/train/momentum.hpp"
+#include "rill/train/saver.hpp"
 
 namespace rill {
 namespace {
@@ -94,6 +95,60 @@ TEST(moving_averages, of_16_bits_are_kept_in_32) {
   EXPECT_EQ(s.run("w/average").item<float>(), 2);
 }
 
+// Swaps averages of T and back, in a session that restores the first swap's variables from another one.
+template <class T> void expect_exact_averages() {
+  use_elements<dtype::float16, dtype::bfloat16>();
+  graph g;
+  auto const w = variable(constant<T, 2>(g, {T(0), T(0)}), "w");
+  moving_averages const averages({w}, {.decay = 0.99});
+  auto const update = averages.update(), swap = averages.swap();
+  auto const of = [](tensor const& t) { return std::pair{t.at<float>(0), t.at<float>(1)}; };
+  session s{g, {.threads = 1}};
+  s.run(initializer(g));
+  s.run(assign(w, constant<T, 2>(g, {T(5), T(5)})));
+  for (int i = 0; i < 2000; ++i) {
+    s.run(update);
+    if (i % 3 == 0) s.run(swap), s.run(swap);
+  }
+  auto const before = of(s.run(averages.average(w)));
+  EXPECT_NEAR(before.first, 5, 1e-3) << "steps that T could not store are not lost";
+  s.run(swap);
+  EXPECT_EQ(of(s.run(averages.average(w))), (std::pair{5.f, 5.f}));
+  s.run(assign(w, constant<T, 2>(g, {T(7), T(before.second)})));
+  s.run(swap);
+  EXPECT_EQ(of(s.run(averages.average(w))), (std::pair{7.f, before.second})) << "what something else assigns stays";
+  EXPECT_EQ(of(s.run(cast(w, dtype::float32))), (std::pair{5.f, 5.f}));
+}
+
+TEST(moving_averages, of_16_bits_survive_two_swaps_unrounded) {
+  expect_exact_averages<half>();
+  expect_exact_averages<bfloat16>();
+}
+
+TEST(moving_averages, of_16_bits_survive_a_checkpoint_between_two_swaps) {
+  use_elements<dtype::float16, dtype::bfloat16>();
+  scratch const folder;
+  graph g;
+  auto const w = variable(constant(g, half(1)), "w");
+  moving_averages const averages({w});
+  auto const move = averages.update({assign(w, constant(g, half(2)))}), swap = averages.swap();
+  saver saves(g, folder / "w");
+  session first{g, {.threads = 1}}, second{g, {.threads = 1}};
+  first.run(initializer(g));
+  first.run(move), first.run(swap);
+  saves.save(first);
+  EXPECT_TRUE(saves.restore(second));
+  second.run(swap);
+  EXPECT_FLOAT_EQ(second.run("w/average").item<float>(), 1.001f);
+  EXPECT_EQ(second.run("w/average/exact").item<float>(), 2);
+}
+
+TEST(moving_averages, of_32_bits_have_no_further_slot) {
+  falling m;
+  moving_averages const averages({m.w});
+  EXPECT_EQ(m.g.find_node("w/average/exact"), nullptr);
+}
+
 TEST(moving_averages, refuse_what_has_no_average) {
   falling m;
   auto const other = variable(constant(m.g, 1.0), "other");
@@ -157,6 +212,20 @@ TEST(gradient_sums, start_again_after_gradients_that_are_not_finite) {
   EXPECT_THROW(gradient_sums({}), error);
   test::expect_error(code::invalid_argument, "expected a gradient for this variable, got an empty one",
                      [&] { gradient_sums({{gradient(), m.w}}); });
+}
+
+TEST(gradient_sums, of_16_bits_give_means_that_these_could_not_store) {
+  use_elements<dtype::float16>();
+  graph g;
+  auto const x = placeholder<half>(g, "x");
+  auto const w = variable(constant(g, half(0)), "w");
+  gradient_sums const sums(variable_gradients(w * x));
+  auto const add = sums.add(), train = sums.apply(gradient_descent{.rate = 1e7});
+  session s{g, {.threads = 1}};
+  s.run(initializer(g));
+  for (float const each : {0x1p-24f, 0.f, 0.f, 0.f}) s.run({{x, tensor(half(each))}}, add);
+  s.run(train);
+  EXPECT_NEAR(float(s.run(w).item<half>()), -1e7 * 0x1p-26, 1e-4);
 }
 
 TEST(clip, brings_elements_between_limits) {

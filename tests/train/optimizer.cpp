@@ -306,6 +306,56 @@ TEST(clip, computes_norms_of_elements_whose_squares_overflow) {
   EXPECT_DOUBLE_EQ(s.run({{y, vector<double>({3e200, 4e200})}}, doubles).item<double>(), 5e200);
 }
 
+TEST(clip, by_an_infinite_norm_changes_nothing) {
+  graph g;
+  auto const x = placeholder<float, 4>(g);
+  auto const of = [](value v) { return variable_gradient{gradient(v), {}}; };
+  session s(g);
+  float const largest = std::numeric_limits<float>::max();
+  std::vector<feed> const fed{{x, vector<float>({largest, -largest, largest, 1e-30f})}};
+  for (double const most : {std::numeric_limits<double>::infinity(), 1e39}) {
+    EXPECT_TRUE(same_bits(s.run(fed, clip_by_norm(x, most)), fed[0].with));
+    EXPECT_TRUE(same_bits(s.run(fed, clip_by_global_norm({of(x)}, most)[0].gradient.dense), fed[0].with));
+  }
+  // The norm, √3 times the largest number, has no float32.
+  auto const half = std::sqrt(1 / 3.f);
+  EXPECT_FLOAT_EQ(s.run(fed, clip_by_global_norm({of(x)}, 1)[0].gradient.dense).at<float>(1), -half);
+  EXPECT_FLOAT_EQ(s.run(fed, clip_by_norm(x, 1)).values()[1], -half);
+  EXPECT_EQ(s.run({{x, vector<float>({0, 0, 0, 0})}}, clip_by_norm(x, 1e-60)).values()[0], 0);
+}
+
+TEST(clip, scales_gradients_of_several_types_by_their_common_norm) {
+  use_elements<dtype::float16>();
+  graph g;
+  auto const x = placeholder<float, 2>(g);
+  auto const y = placeholder<double, 1>(g);
+  auto const h = placeholder<half, 1>(g);
+  auto const of = [](value v) { return variable_gradient{gradient(v), {}}; };
+  session s(g);
+  auto const both = clip_by_global_norm({of(x), of(y)}, 1e10);
+  std::vector<feed> const fed{{x, vector<float>({3e30f, 4e30f})}, {y, vector<double>({1e50})}};
+  EXPECT_FLOAT_EQ(s.run(fed, both[0].gradient.dense).at<float>(0), 3e-10f) << "1e50 has no float32";
+  EXPECT_DOUBLE_EQ(s.run(fed, both[1].gradient.dense).at<double>(0), 1e10);
+  std::vector<feed> const larger{fed[0], {y, vector<double>({1e200})}};
+  EXPECT_DOUBLE_EQ(s.run(larger, both[1].gradient.dense).at<double>(0), 1e10);
+  EXPECT_DOUBLE_EQ(s.run(larger, global_norm({of(x), of(y)})).item<double>(), 1e200);
+  auto const halves = clip_by_global_norm({of(h), of(x)}, 1e30);
+  std::vector<feed> const with_half{fed[0], {h, vector<half>({half(5)})}};
+  EXPECT_EQ(float(s.run(with_half, halves[0].gradient.dense).at<half>(0)), 1);
+  EXPECT_FLOAT_EQ(s.run(with_half, halves[1].gradient.dense).at<float>(1), 0.8e30f);
+}
+
+TEST(clip, takes_complex_numbers_and_refuses_integers) {
+  graph g;
+  session s(g);
+  auto const z = constant<std::complex<float>, 2>(g, {{0, 3}, {4, 0}});
+  EXPECT_TRUE(same_bits(s.run(clip_by_norm(z, 10)), vector<std::complex<float>>({{0, 3}, {4, 0}})));
+  auto const clipped = s.run(clip_by_global_norm({{gradient(value(z)), {}}}, 1)[0].gradient.dense);
+  EXPECT_FLOAT_EQ(clipped.at<std::complex<float>>(0).imag(), 0.6f);
+  EXPECT_FLOAT_EQ(clipped.at<std::complex<float>>(1).real(), 0.8f);
+  EXPECT_EQ(refusal([&] { clip_by_norm(constant<int, 2>(g, {3, 4}), 1); }), code::invalid_argument);
+}
+
 TEST(clip, computes_one_norm_of_all_gradients) {
   table_model m;
   auto u = variable(constant<float, 2>(m.g, {6, 8}), "u");

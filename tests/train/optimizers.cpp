@@ -1,6 +1,7 @@
 // Each optimizer and schedule steps as PyTorch's, or as the published update: values/record_optimizers.py.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 
@@ -136,6 +137,18 @@ TEST(recorded_optimizers, leave_alone_what_has_no_gradient) {
   EXPECT_TRUE(same_bits(start(lion{}.minimize(none)), before));
   auto const all_zero = start(ftrl{}.minimize(none));
   for (float each : all_zero.span<float>()) EXPECT_EQ(each, 0) << "ftrl's weights follow from z, which is 0";
+}
+
+TEST(recorded_optimizers, centre_gradients_that_stay_the_same_without_a_root_of_a_negative_number) {
+  graph g;
+  auto const slopes = constant(g, test::scattered(dtype::float32, {64}));
+  auto const w = variable(constant(g, test::from_doubles(dtype::float32, {64}, std::vector<double>(64))), "w");
+  auto const train = rmsprop{.rate = 1e-9, .decay = 0.5, .centered = true}.minimize(sum(w * slopes));
+  session s{g, {.threads = 1}};
+  s.run(initializer(g));
+  for (int i = 0; i < 300; ++i) s.run(train);
+  auto const found = s.run(w);
+  for (float each : found.span<float>()) EXPECT_TRUE(std::isfinite(each));
 }
 
 TEST(recorded_optimizers, refuse_what_they_can_not_train) {

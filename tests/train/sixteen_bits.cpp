@@ -1,5 +1,5 @@
 // What is composed of operations computes 16-bit floats as float32 and rounds once (docs/guide/precision.md): values
-// and two derivatives of each function, at small, ordinary, large and equal inputs, beside float64.
+// and two derivatives of each function, at small, ordinary, large and equal inputs and at zeros, beside float64.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,8 +29,9 @@ using test::to_doubles;
 struct composed {
   std::string name;
   std::function<value(values const&)> record;
-  bool positive = false;        // whether its inputs are
+  bool positive = false;        // whether its inputs are, but for zeros
   std::size_t derivatives = 2;  // how many are rounded once
+  std::string undefined = {};   // why it, or a derivative, is NaN in every type for some of the inputs; else no NaN is
 };
 
 // The functions of the library that are composed of operations, or whose derivatives are.
@@ -71,7 +72,9 @@ std::vector<composed> all_composed() {
   unary("sqrt", [](value x) { return sqrt(x); }, true);
   unary("log1p", [](value x) { return log1p(x); }, true);
   binary("div", [](value x, value y) { return x / y; });
+  all.back().undefined = "0 / 0";
   binary("atan2", [](value x, value y) { return atan2(x, y); });
+  all.back().undefined = "the derivatives at (0, 0)";
   binary("pow", [](value x, value) { return pow(x, 1.5); }, true);
   add("mul of one row", [](values const& x) { return value(x[0] * slice(x[1], {0, 0}, {1, -1})); });
   // ops/reduction
@@ -83,6 +86,7 @@ std::vector<composed> all_composed() {
   unary("max", [](value x) { return max<1>(x); });
   unary("min", [](value x) { return min<1>(x); });
   binary("average", [](value x, value y) { return average(x, y, extents{1}); }, true);
+  all.back().undefined = "weights that add up to 0";
   unary("prod", [](value x) { return prod<1>(x); }, true);
   unary("cumprod", [](value x) { return cumprod<1>(x); }, true);
   binary("linear_recurrence", [](value x, value y) { return linear_recurrence(x, y, 1); });
@@ -200,9 +204,12 @@ std::vector<inputs> all_inputs(bool positive) {
         std::move(called),
         {scattered(scale, salt, positive), scattered(scale, salt + 1, positive), scattered(scale, salt + 2, true)}};
   };
-  std::vector<double> const equal(24, 3);
-  return {
-      of_size("small", 1e-3, 1), of_size("ordinary", 2, 4), of_size("large", 300, 7), {"equal", {equal, equal, equal}}};
+  std::vector<double> const equal(24, 3), zeros(24, 0);
+  return {of_size("small", 1e-3, 1),
+          of_size("ordinary", 2, 4),
+          of_size("large", 300, 7),
+          {"equal", {equal, equal, equal}},
+          {"zeros", {zeros, zeros, zeros}}};
 }
 
 // A function's value, its first and its second derivatives, for inputs that are rounded to `exact_in` before.
@@ -248,13 +255,15 @@ double ulp_of(double x, dtype element) {
 }
 
 // The largest error in units of the last place, beyond twice the error of float32; 0 where an element is the exact one
-// rounded.
+// rounded. It is infinite if an element is NaN in any type, unless `undefined` says why it is in float64.
 double error_of(std::vector<double> const& got, std::vector<double> const& exact, std::vector<double> const& single,
-                dtype element) {
+                dtype element, std::string const& undefined) {
   double error = 0;
   auto const rounded = to_doubles(from_doubles(element, {static_cast<std::int64_t>(exact.size())}, exact));
   for (std::size_t i = 0; i < exact.size(); ++i) {
-    if (got[i] == rounded[i] || std::isnan(exact[i]) || std::isnan(single[i])) continue;
+    if (std::isnan(exact[i]) && !undefined.empty()) continue;
+    if (std::isnan(got[i]) || std::isnan(exact[i]) || std::isnan(single[i])) return INFINITY;
+    if (got[i] == rounded[i]) continue;
     double const beyond = std::abs(got[i] - exact[i]) - 2 * std::abs(single[i] - exact[i]);
     error = std::max(error, std::isnan(beyond) ? INFINITY : beyond / ulp_of(exact[i], element));
   }
@@ -289,7 +298,7 @@ TEST(functions_of_16_bits, are_rounded_once_by_what_is_composed_of_operations) {
         auto const got = run(f, in, element, element), single = run(f, in, dtype::float32, element),
                    exact = run(f, in, dtype::float64, element);
         for (std::size_t order = 0; order <= f.derivatives; ++order) {
-          auto const error = error_of(got[order], exact[order], single[order], element);
+          auto const error = error_of(got[order], exact[order], single[order], element, f.undefined);
           auto& largest = r.errors[std::string(name(element)) + " " + std::to_string(order)];
           largest = std::max(largest, error);
           EXPECT_LE(error, one_rounding) << f.name << ", " << name(element) << ", " << in.name << ", derivative "

@@ -1,6 +1,7 @@
 // Gradient clipping: bounds the norm or the elements of gradients, so that one bad batch moves variables only a little
 // (Pascanu et al., ICML 2013).
 #pragma once
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -10,7 +11,7 @@
 #include "rill/ops/math/activations.hpp"
 #include "rill/ops/math/comparison.hpp"
 #include "rill/ops/math/select.hpp"
-#include "rill/ops/reduction/norm.hpp"
+#include "rill/ops/network/square_units.hpp"
 #include "rill/ops/sum/sum.hpp"
 #include "rill/tensor/print.hpp"
 #include "rill/train/optimizer.hpp"
@@ -18,16 +19,6 @@
 namespace rill {
 
 namespace detail {
-
-/// Returns the factor that scales elements if the sum of their squares overflows. A power of two loses no digits (Blue,
-/// ACM TOMS 1978).
-constexpr double small_unit(dtype element) { return element == dtype::float64 ? 0x1p-600 : 0x1p-90; }
-
-/// Returns 1 if the sum of squares is finite, else the small unit.
-inline value unit_for(value squares, double small) {
-  value const fits = less(squares, like(squares, std::numeric_limits<double>::infinity()));
-  return select(fits, like(squares, 1), like(squares, small));
-}
 
 /// Throws error(invalid_argument) unless max_norm > 0.
 inline void check_max_norm(std::string_view who, double max_norm) try {
@@ -38,38 +29,38 @@ inline void check_max_norm(std::string_view who, double max_norm) try {
   rethrow_as_error();
 }
 
-/// Returns x * max_norm / max(norm, max_norm), computed in float32 if x's type is narrower. The norm's derivative at 0
-/// is 0.
-inline value clipped(value x, double max_norm) {
-  value const y = widened(x);
-  auto const small = small_unit(y.type().element);
-  value const scaled = y * like(y, small), squares = sum(y * y), unit = unit_for(squares, small);
-  // The norm and its bound, in this unit.
-  value const one = like(squares, 1);
-  auto const least = y.type().element == dtype::float64 ? 0x1p-1022 : 0x1p-126;
-  value const norm = sqrt(maximum(select(equal(unit, one), squares, sum(scaled * scaled)), like(squares, least)));
-  value const bound = like(squares, max_norm);
-  return cast(y * unit * (bound / maximum(norm, bound * unit)), x.type().element);
-}
+/// The norm of elements of all given values together: |x unit|, and the unit, which is not 1 if squares overflow. Both
+/// are float64 if one value is float64 or complex128, else float32.
+struct norm_in_unit {
+  value norm, unit;
+  explicit norm_in_unit(std::vector<value> const& all);
+};
+/// Returns x * max_norm / max(norm, max_norm), computed in the norm's type and rounded to x's. A bound that the norm's
+/// type doesn't have is no bound.
+value bounded(value x, norm_in_unit const& n, double max_norm);
 
 }  // namespace detail
 
-/// Returns x, scaled down to the norm `max_norm` if its norm is larger. The norm is the root of the sum of the
-/// elements' squares. Throws error(invalid_argument) unless max_norm > 0.
+/// Returns x, scaled down to the norm `max_norm` if its norm is larger; x itself if `max_norm` is infinite. The norm is
+/// the root of the sum of the elements' squares; where it is 0, so is its derivative. An infinite element becomes NaN,
+/// and the finite ones beside it 0. Throws error(invalid_argument) unless max_norm > 0.
 template <operand X> auto clip_by_norm(X x, double max_norm) {
   detail::check_max_norm("clip_by_norm", max_norm);
-  if constexpr (typed<X>) return as<X::static_type>(detail::clipped(x, max_norm));
-  else return detail::clipped(x, max_norm);
+  value const clipped = detail::bounded(x, detail::norm_in_unit(std::vector<value>{x}), max_norm);
+  if constexpr (typed<X>) return as<X::static_type>(clipped);
+  else return clipped;
 }
 
 /// Returns the root of the sum of the squares of all elements of all gradients: float64 if one gradient is float64 or
 /// complex128, else float32. The rows of a sparse gradient count separately, even if two belong to one row of the
-/// variable. Where the norm is 0, so is its derivative. Throws error(invalid_argument) if the list is empty.
+/// variable. A float32 norm below 1e-19 has fewer digits. Where the norm is 0, so is its derivative. Throws
+/// error(invalid_argument) if the list is empty.
 value global_norm(std::vector<variable_gradient> const& all);
 
 /// Returns all gradients, scaled down by one factor so that their `global_norm` is at most `max_norm`:
-/// `optimizer.apply(clip_by_global_norm(variable_gradients(loss), 1))`. Throws error(invalid_argument) if the list is
-/// empty or max_norm <= 0.
+/// `optimizer.apply(clip_by_global_norm(variable_gradients(loss), 1))`. An infinite `max_norm` changes nothing. If a
+/// gradient has an infinite element, that becomes NaN, and the finite ones 0. Throws error(invalid_argument) if the
+/// list is empty or max_norm <= 0.
 std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double max_norm);
 
 /// Returns all gradients, with each element brought between -limit and limit: `optimizer.apply(clip_by_value(
@@ -84,33 +75,54 @@ namespace detail {
 
 inline value const& elements_of(gradient const& g) { return g.sparse() ? g.rows : g.dense; }
 
-/// Returns the gradient times max_norm / max(norm, max_norm), computed in float32 if its type is narrower: a norm of
-/// 80,000 is infinite in float16.
-inline gradient scaled_down(gradient const& g, value norm, double max_norm) {
-  value const x = widened(elements_of(g)), bound = like(x, max_norm);
-  value const y = narrowed_to(elements_of(g), x * (bound / maximum(cast(norm, x.type().element), bound)));
-  return g.sparse() ? gradient(g.indices, y) : gradient(y);
+inline std::vector<value> elements_of(std::vector<variable_gradient> const& all) {
+  expects(!all.empty(), "global_norm: expected at least one gradient, got an empty list");
+  std::vector<value> elements;
+  for (auto const& each : all) elements.push_back(elements_of(each.gradient));
+  return elements;
+}
+
+/// Returns x in the precision of a norm, which is not lower than x's.
+inline value as_exact_as(value x, dtype norm) {
+  auto const of_complex = norm == dtype::float64 ? dtype::complex128 : dtype::complex64;
+  return cast(x, rill::is_complex(x.type().element) ? of_complex : norm);
+}
+
+RILL_INLINE norm_in_unit::norm_in_unit(std::vector<value> const& all) {
+  auto element = dtype::float32;
+  for (auto const& x : all)
+    expects(is_differentiable(x.type().element), "a norm: the operand is not of floats or complex numbers; cast it");
+  for (auto const& x : all)
+    if (auto const e = x.type().element; e == dtype::float64 || e == dtype::complex128) element = dtype::float64;
+  auto const small = square_units_of(element).small;
+  std::vector<value> squares, scaled;
+  for (auto const& each : all) {
+    value const x = as_exact_as(each, element), y = x * like(x, small);
+    squares.push_back(cast(sum(x * conj(x)), element));
+    scaled.push_back(cast(sum(y * conj(y)), element));
+  }
+  value const plain = add_n(squares);
+  auto const fits = less(plain, like(plain, std::numeric_limits<double>::infinity()));
+  unit = select(fits, like(plain, 1), like(plain, small));
+  norm = root(value(select(fits, plain, add_n(scaled))), 0.5);
+}
+
+RILL_INLINE value bounded(value x, norm_in_unit const& n, double max_norm) {
+  bool const doubles = n.norm.type().element == dtype::float64;
+  if (max_norm > (doubles ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max())) return x;
+  // Not 0, by which a norm of 0 would be divided.
+  double const least = doubles ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  value const bound = like(n.norm, std::max(max_norm, least)), share = bound / maximum(n.norm, bound * n.unit);
+  value const y = as_exact_as(x, n.norm.type().element);
+  auto const wide = y.type().element;
+  return cast(value(y * cast(n.unit, wide) * cast(share, wide)), x.type().element);
 }
 
 }  // namespace detail
 
 RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) try {
-  expects(!all.empty(), "global_norm: expected at least one gradient, got an empty list");
-  auto wide = dtype::float32, narrow = dtype::float64;
-  for (auto const& each : all) {
-    auto const element = detail::elements_of(each.gradient).type().element;
-    bool const doubles = element == dtype::float64 || element == dtype::complex128;
-    (doubles ? wide : narrow) = doubles ? dtype::float64 : dtype::float32;
-  }
-  auto const small = detail::small_unit(narrow);
-  std::vector<value> squares, scaled;
-  for (auto const& each : all) {
-    value const x = detail::widened(detail::elements_of(each.gradient)), y = x * like(x, small);
-    squares.push_back(cast(sum(x * conj(x)), wide));
-    scaled.push_back(cast(sum(y * conj(y)), wide));
-  }
-  value const sum = add_n(squares), unit = detail::unit_for(sum, small);
-  return detail::root(value(select(equal(unit, like(sum, 1)), sum, add_n(scaled))), 0.5) / unit;
+  detail::norm_in_unit const n(detail::elements_of(all));
+  return n.norm / n.unit;
 } catch (...) {
   rethrow_as_error();
 }
@@ -118,8 +130,12 @@ RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) try {
 RILL_INLINE std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all,
                                                                double max_norm) try {
   detail::check_max_norm("clip_by_global_norm", max_norm);
-  auto const norm = global_norm(all);
-  for (auto& each : all) each.gradient = detail::scaled_down(each.gradient, norm, max_norm);
+  detail::norm_in_unit const n(detail::elements_of(all));
+  for (auto& each : all) {
+    auto const& g = each.gradient;
+    value const bounded = detail::bounded(detail::elements_of(g), n, max_norm);
+    each.gradient = g.sparse() ? gradient(g.indices, bounded) : gradient(bounded);
+  }
   return all;
 } catch (...) {
   rethrow_as_error();

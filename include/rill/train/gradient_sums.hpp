@@ -13,8 +13,8 @@ namespace rill {
 ///     auto add = sums.add(), train = sums.apply(adam{});
 ///     for (…) { for (int i = 0; i < 4; ++i) step_with(add); step_with(train); }
 ///
-/// A step runs one of both. The variables "<variable>/gradient_sum" hold the sums, in float32 for 16-bit elements, and
-/// checkpoints save them. Sparse gradients are made dense.
+/// A step runs one of both. The variables "<variable>/gradient_sum" hold the sums, and checkpoints save them. For
+/// 16-bit elements, the sums and the means that the optimizer gets are float32. Sparse gradients are made dense.
 class gradient_sums {
  public:
   /// Creates the sums. Throws error(invalid_argument) if there are no gradients or one is empty.
@@ -72,7 +72,7 @@ RILL_INLINE std::vector<variable_gradient> gradient_sums::means() const try {
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     auto const v = gradients_[i].variable;
     value const mean = sums_[i] / cast(count, sums_[i].type().element);
-    all.push_back({gradient(cast(mean, v.type().element)), v});
+    all.push_back({gradient(mean), v});
   }
   return all;
 } catch (...) {

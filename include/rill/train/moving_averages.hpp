@@ -23,7 +23,8 @@ struct moving_averages_options {
 /// `auto train = averages.update({adam{}.minimize(loss)})` is an operation that trains and then updates the averages. A
 /// step of `averages.swap()` exchanges variables and averages, for an evaluation; a second one exchanges them back. The
 /// variables "<variable>/average" hold the averages, already corrected, and checkpoints save them. Those of variables
-/// with 16-bit elements are float32, and a swap rounds them.
+/// with 16-bit elements are float32. A swap rounds them for the variable and keeps them in "<variable>/average/exact",
+/// so that the second swap brings them back as they were, except elements of the variable that were changed meanwhile.
 class moving_averages {
  public:
   /// Creates the averages. Throws error(invalid_argument) unless 0 <= decay < 1 and there are variables, of floats or
@@ -40,6 +41,7 @@ class moving_averages {
  private:
   graph& graph_;
   std::vector<variable_value> variables_, averages_;
+  std::vector<variable_value> exact_;  // empty handles for variables that are not of 16 bits
   moving_averages_options options_;
   variable_value updates_;  // their number, with bias correction
 };
@@ -69,6 +71,8 @@ RILL_INLINE moving_averages::moving_averages(std::vector<variable_value> of, mov
       return o.bias_correction ? detail::slot(v, "average")
                                : detail::slot_from(detail::widened(initial_value(v)), v, "average");
     }));
+    exact_.push_back(detail::has_master(v) ? graph_.near(v, [&] { return detail::slot(v, "average", "/exact"); })
+                                           : variable_value());
   }
   if (o.bias_correction)
     updates_ = variable(constant(graph_, std::int64_t{0}), detail::numbered_variable(graph_, "average", "/updates"),
@@ -102,11 +106,13 @@ RILL_INLINE operation moving_averages::swap() const try {
   for (std::size_t i = 0; i < variables_.size(); ++i)
     all.push_back(graph_.near(variables_[i], [&] {
       value const v = read(variables_[i]), average = read(averages_[i]);
-      return graph_.after({v, average}, [&] {
-        return group(graph_,
-                     std::vector<operation>{assign(variables_[i], cast(average, v.type().element)),
-                                            assign(averages_[i], cast(v, average.type().element))},
-                     "swap");
+      // What v rounded at the last swap, where v is still that.
+      value const exact = exact_[i] ? detail::exact_values(read(exact_[i]), v) : v;
+      return graph_.after({v, average, exact}, [&] {
+        std::vector<operation> both{assign(variables_[i], cast(average, v.type().element)),
+                                    assign(averages_[i], exact)};
+        if (exact_[i]) both.push_back(assign(exact_[i], average));
+        return group(graph_, both, "swap");
       });
     }));
   return group(graph_, all, "swap");

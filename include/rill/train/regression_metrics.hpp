@@ -26,8 +26,11 @@ namespace rill::metrics {
 /// The mean of all numbers that it was given.
 class mean {
  public:
-  /// Adds a number that stands for `weight` examples: `loss.update(step(x), 32)`.
-  void update(double x, double weight = 1) { sum_ += weight * x, weights_ += weight; }
+  /// Adds a number that stands for `weight` examples: `loss.update(step(x), 32)`. With a weight of 0 it adds nothing,
+  /// not even the NaN that is the mean loss of no examples.
+  void update(double x, double weight = 1) {
+    if (weight != 0) sum_ += weight * x, weights_ += weight;
+  }
   /// Adds each element. Throws error(invalid_argument) unless they are bools, integers or floats.
   void update(tensor const& all);
   /// Throws error(failed_precondition) if the weights don't add up to more than 0.

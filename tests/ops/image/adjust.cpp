@@ -3,6 +3,8 @@
 #include <set>
 
 #include "../run.hpp"
+#include "rill/grad/gradients.hpp"
+#include "rill/ops/array/slice.hpp"
 
 namespace rill {
 namespace {
@@ -56,6 +58,19 @@ TEST(adjust, standardizes_as_tensorflow_does) {
                1.303572, 1.593255},
               2e-6);
   expect_near(applied(f, test::from_doubles(dtype::float32, {2, 2, 1}, {3, 3, 3, 3})), {0, 0, 0, 0}, 0);
+}
+
+TEST(adjust, standardizes_images_of_one_colour_with_a_finite_derivative) {
+  for (auto element : {dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64}) {
+    // (x - mean) 2 for 4 values: 1.5 at the pixel itself, -0.5 at the others.
+    auto const d = test::run(
+        [](auto const& in) {
+          auto const y = slice(per_image_standardization(in[0]), {0, 0, 0}, {1, 1, 1});
+          return gradients(sum(y), std::vector<value>{in[0]})[0];
+        },
+        {test::from_doubles(element, {2, 2, 1}, {3, 3, 3, 3})});
+    EXPECT_EQ(test::to_doubles(d), (std::vector<double>{1.5, -0.5, -0.5, -0.5}));
+  }
 }
 
 TEST(adjust, standardizes_images_whose_extents_the_step_tells) {

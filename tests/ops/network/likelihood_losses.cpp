@@ -105,6 +105,20 @@ TEST(poisson_nll, of_a_rate_of_0_is_0_where_nothing_is_counted_and_else_infinite
   }
 }
 
+TEST(poisson_nll, of_a_rate_that_overflows_is_infinite_beside_a_product_that_does) {
+  auto const y = test::run([](auto const& in) { return poisson_nll(in[0], in[1]); },
+                           {test::from_doubles(dtype::float32, {3}, {1e30, 100, 80}),
+                            test::from_doubles(dtype::float32, {3}, {1e30, 2, 1e38})});
+  EXPECT_EQ(test::to_doubles(y), (doubles{INFINITY, INFINITY, -INFINITY}));
+}
+
+TEST(gaussian_nll, of_numbers_whose_squares_overflow_is_finite) {
+  auto const y = test::run([](auto const& in) { return gaussian_nll(in[0], in[0] * 0, in[0]); },
+                           {test::from_doubles(dtype::float32, {2}, {1e20, 1e30})});
+  EXPECT_NEAR(test::to_doubles(y)[0] / 0.5e20, 1, 1e-6);
+  EXPECT_NEAR(test::to_doubles(y)[1] / 0.5e30, 1, 1e-6);
+}
+
 TEST(poisson_nll, of_an_infinite_rate_is_infinite_whatever_is_counted) {
   for (double count : {0., 2.}) {
     auto const [l, d] = loss_and_slope({INFINITY}, [&](value x) { return poisson_nll(x, like(x, count)); });

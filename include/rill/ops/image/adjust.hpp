@@ -5,6 +5,7 @@
 #include "rill/ops/image/crop.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/cast.hpp"
+#include "rill/ops/reduction/norm.hpp"
 #include "rill/ops/sum/sum.hpp"
 
 namespace rill {
@@ -31,6 +32,7 @@ template <operand X> void provide_adjustments() {
     provide_kernels<ops::mul_op, set>(), provide_kernels<ops::div_op, set>(), provide_kernels<ops::mean_op, set>();
     provide_kernels<ops::sum_op, set>(), provide_kernels<ops::sqrt_op, set>(), provide_kernels<ops::square_op, set>();
     provide_kernels<ops::maximum_op, set>(), provide_kernels<ops::uniform_op, set>();
+    provide_kernels<ops::equal_op, set>(), provide_kernels<ops::select_op, set>();
   }
 }
 
@@ -42,7 +44,7 @@ inline value with_contrast(value x, value factor) {
 inline value standardized(value x) {
   auto const all = extents{-3, -2, -1};
   auto const apart = x - mean(x, all, true);
-  auto const deviation = sqrt(mean(square(apart), all, true));
+  auto const deviation = root(mean(square(apart), all, true), 0.5);
   // The deviation of an image of one colour is 0: the divisor is then the deviation of an image that differs by 1 in
   // one pixel.
   auto const pixels = sum(broadcast_like(like(x, 1), x), all, true);
@@ -79,7 +81,8 @@ template <operand X> X random_contrast(X x, double low, double high) {
 }
 
 /// Returns images of mean 0 and variance 1: minus the mean, divided by the standard deviation, or by 1 / sqrt(values in
-/// an image) if that is larger. Integers become float32.
+/// an image) if that is larger. The derivative of the deviation of an image of one colour is 0. Where squares overflow,
+/// the result is 0. Integers become float32.
 template <operand X> auto per_image_standardization(X x) {
   detail::provide_adjustments<X>();
   if constexpr (!typed<X>) {

@@ -59,8 +59,10 @@ template <operand X, operand Z> auto poisson_nll(X log_rates, Z counts) {
   detail::expect_floats(log_rates);
   return detail::in_wide(
       [](auto l, auto z) {
-        auto const without = logical_and(is_inf(l), logical_or(equal(z, 0), greater(l, 0)));  // 0 · inf, inf - inf
-        return exp(l) - z * select(without, 0, l);
+        auto const rates = exp(l);
+        auto const inf_less_inf = logical_and(is_inf(rates), is_inf(z * l));
+        auto const without = logical_or(inf_less_inf, logical_and(is_inf(l), equal(z, 0)));  // 0 · inf
+        return rates - z * select(without, 0, l);
       },
       log_rates, counts);
 }
@@ -72,8 +74,8 @@ template <operand X, operand M, operand V> auto gaussian_nll(X x, M mean, V vari
   expects(least > 0, "gaussian_nll: the least variance must be positive");
   return detail::in_wide(
       [least](auto a, auto m, auto s) {
-        auto const v = maximum(s, least);
-        return 0.5 * (log(v) + square(a - m) / v);
+        auto const v = maximum(s, least), apart = a - m;
+        return 0.5 * (log(v) + apart * (apart / v));  // squares may overflow
       },
       x, mean, variance);
 }

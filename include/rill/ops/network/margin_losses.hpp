@@ -3,6 +3,7 @@
 #pragma once
 #include "rill/ops/network/likelihood_losses.hpp"
 #include "rill/ops/network/losses.hpp"
+#include "rill/ops/network/square_units.hpp"
 
 namespace rill {
 
@@ -40,42 +41,24 @@ template <operand X, operand L> auto multi_margin(X x, L labels, double margin =
       x, labels);
 }
 
-namespace detail {
-
-/// Returns the lengths [...] of vectors [..., n], as float32 for 16-bit floats. Their squares are at least `least`, so
-/// that the derivative at 0 is 0 rather than NaN.
-template <operand X> auto vector_length(X x, double least = 1e-16) {
-  expect_floats(x);
-  return sqrt(maximum(sum<-1>(square(widened(x))), least));
-}
-/// Returns the smallest square of a length whose reciprocal is far from the largest number of x's type, so that the
-/// derivatives of a quotient by the length are finite.
-template <operand X> double least_square(X x) { return x.type().element == dtype::float16 ? 1e-7 : 1e-16; }
-/// Returns cosine_similarity of vectors that are wide already.
-template <operand X, operand Y> auto wide_cosine(X x, Y y, double least) {
-  return sum<-1>(x * y) / (vector_length(x, least) * vector_length(y, least));
-}
-
-}  // namespace detail
-
-/// Returns the cosines [...] of the angles between vectors [..., n], which broadcast; 0 for a vector of zeros.
+/// Returns the cosines [...] of the angles between vectors [..., n], which broadcast, however short or long they are; 0
+/// with derivative 0 for a vector of zeros.
 template <operand X, operand Y> auto cosine_similarity(X x, Y y) {
-  auto const least = detail::least_square(x);
-  return detail::in_wide([least](auto a, auto b) { return detail::wide_cosine(a, b, least); }, x, y);
+  return detail::in_wide([](auto a, auto b) { return sum<-1>(detail::direction(a) * detail::direction(b)); }, x, y);
 }
 /// Returns for vectors [..., n] and labels [...] 1 - cosine_similarity(x, y) where the label is 1, and max(0,
 /// cosine_similarity(x, y) - margin) where the label is -1.
 template <operand X, operand Y, operand L> auto cosine_embedding(X x, Y y, L labels, double margin = 0) {
-  auto const least = detail::least_square(x);
   return detail::in_wide(
-      [margin, least](auto a, auto b, auto z) {
-        auto const cosine = detail::wide_cosine(a, b, least);
+      [margin](auto a, auto b, auto z) {
+        auto const cosine = cosine_similarity(a, b);
         return select(z > 0, 1 - cosine, relu(cosine - margin));
       },
       x, y, labels);
 }
 /// Returns max(0, |anchor - positive| - |anchor - negative| + margin) [...] for vectors [..., n]: the anchor is to be
-/// nearer to the positive example than to the negative one, by the margin (F. Schroff et al., FaceNet, CVPR 2015).
+/// nearer to the positive example than to the negative one, by the margin (F. Schroff et al., FaceNet, CVPR 2015). The
+/// derivative of a distance of 0 is 0.
 template <operand A, operand P, operand N> auto triplet_margin(A anchor, P positive, N negative, double margin = 1) {
   return detail::in_wide(
       [margin](auto a, auto p, auto n) {

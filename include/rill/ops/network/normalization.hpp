@@ -31,7 +31,7 @@ template <operand X> void provide_group_norm() {
 }  // namespace detail
 
 /// Returns (x - mean) / √(variance + epsilon) over the features of each row of x [..., features] (J. L. Ba et al.,
-/// Layer Normalization, 2016).
+/// Layer Normalization, 2016); 0 where squares overflow, of float32 from 1.8e19 on.
 template <operand X> auto layer_norm(X x, double epsilon = 1e-5) {
   detail::expect_floats(x);
   return detail::in_wide(
@@ -42,22 +42,22 @@ template <operand X> auto layer_norm(X x, double epsilon = 1e-5) {
       x);
 }
 /// Returns x / √(mean of x² + epsilon) over the features of each row of x [..., features] (B. Zhang and R. Sennrich,
-/// Root Mean Square Layer Normalization, NeurIPS 2019).
+/// Root Mean Square Layer Normalization, NeurIPS 2019); 0 where squares overflow.
 template <operand X> auto rms_norm(X x, double epsilon = 1e-6) {
   detail::expect_floats(x);
   return detail::in_wide([epsilon](auto v) { return v / sqrt(mean<-1>(square(v), keep) + epsilon); }, x);
 }
 /// Returns (x - mean) / √(variance + epsilon) over each group of neighbouring channels of each example of x [n, ...,
-/// channels], and over all axes between (Y. Wu and K. He, Group Normalization, ECCV 2018). Throws
-/// error(invalid_argument) unless x is of floats and `groups` divides a known number of channels.
+/// channels], and over all axes between (Y. Wu and K. He, Group Normalization, ECCV 2018); 0 where squares overflow.
+/// Throws error(invalid_argument) unless x is of floats and `groups` divides a known number of channels.
 template <operand X> X group_norm(X x, std::int64_t groups, double epsilon = 1e-5) {
   detail::expect_floats(x), detail::provide_group_norm<X>();
   expects(groups > 0, "group_norm: the number of groups must be above 0");
   return X{detail::narrowed_to(value(x), detail::group_normalized(detail::widened(value(x)), groups, epsilon))};
 }
 /// Returns (x - mean) / √(variance + epsilon) over the pixels of each channel of each example of x [n, ..., channels]
-/// (D. Ulyanov et al., Instance Normalization, 2016). Throws error(invalid_argument) unless x is of floats and of rank
-/// 3 or more.
+/// (D. Ulyanov et al., Instance Normalization, 2016); 0 where squares overflow. Throws error(invalid_argument) unless x
+/// is of floats and of rank 3 or more.
 template <operand X> X instance_norm(X x, double epsilon = 1e-5) {
   detail::expect_floats(x), detail::provide_group_norm<X>();
   auto const t = x.type();
