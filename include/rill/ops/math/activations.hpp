@@ -23,6 +23,14 @@ concept lane = requires {
 namespace detail {
 template <class X> inline constexpr bool is_symbol = false;
 template <dtype E> inline constexpr bool is_symbol<symbol<E>> = true;
+
+/// Whether X may be of floats, as far as its type says.
+template <class X> constexpr bool may_be_floats(std::type_identity<X>) {
+  if constexpr (lane<X>) return is_float(dtype_of<typename X::element>);
+  else if constexpr (typed<X>) return is_float(X::static_type.element);
+  else return true;
+}
+template <dtype E> constexpr bool may_be_floats(std::type_identity<symbol<E>>) { return is_float(E); }
 }  // namespace detail
 
 /// A handle, or a symbolic number in a lambda of `fuse`.
@@ -110,11 +118,16 @@ template <elementwise_operand X> auto hardswish(X x) {
 template <elementwise_operand X> auto log_sigmoid(X x) { return -softplus(-x); }
 /// Returns x / (1 + |x|).
 template <elementwise_operand X> auto softsign(X x) {
+  static_assert(detail::may_be_floats(std::type_identity<X>{}), "softsign: the operand is not of floats; cast it");
+  if constexpr (std::derived_from<X, value>)
+    expects(is_float(x.type().element), "softsign: the operand is not of floats; cast it");
+  // Beyond 1 it is computed as 1 - 1 / (1 + |x|), whose derivative is no difference of nearly equal numbers.
   return detail::in_wide(
       [](auto v) {
-        auto const end = is_inf(v);
-        auto const inner = select(end, 0, v);
-        return select(end, sign(v), inner / (1 + abs(inner)));
+        auto const size = abs(v);
+        auto const far = size > 1;
+        auto const inner = select(far, 0, v);
+        return select(far, sign(v) * (1 - 1 / (1 + size)), inner / (1 + abs(inner)));
       },
       x);
 }

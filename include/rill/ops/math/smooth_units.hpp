@@ -13,7 +13,8 @@ struct silu_op : elementwise<silu_op, 1> {
   template <class S> static S apply(S x) { return silu(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = within(V(r.in(0)), 800);
-    return {V(r.dy()) * (sigmoid(x) * (1 + x * sigmoid(-x)))};
+    smooth_step const step(x);
+    return {V(r.dy()) * (step.up * (1 + x * step.down))};
   }
 };
 
@@ -56,7 +57,8 @@ struct gelu_tanh_op : elementwise<gelu_tanh_op, 1> {
   // The unit is x sigmoid(u) for u = a (x + b x³), and so the slope is sigmoid(u) (1 + x sigmoid(-u) a (1 + 3 b x²)).
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = within(V(r.in(0)), 24), square = x * x, u = x * (1.5957691216057308 + 0.071354816272600249 * square);
-    return {V(r.dy()) * (sigmoid(u) * (1 + x * sigmoid(-u) * (1.5957691216057308 + 0.21406444881780075 * square)))};
+    smooth_step const step(u);
+    return {V(r.dy()) * (step.up * (1 + x * step.down * (1.5957691216057308 + 0.21406444881780075 * square)))};
   }
 };
 
@@ -66,10 +68,13 @@ struct mish_op : elementwise<mish_op, 1> {
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 20;
   template <class S> static S apply(S x) { return mish(x); }
-  // With t = tanh(softplus(x)) the slope is t + x (1 - t²) sigmoid(x).
+  // With t = tanh(softplus(x)) the slope is t + x (1 - t²) sigmoid(x). Of e = exp(-|x|) that is e (2 + e + g) / q for x
+  // < 0, with q = 2 + 2 e + e² and g = 4 x (1 + e) / q; from 0 on it is 1 + e² (g - 2) / q, with q = 1 + 2 e + 2 e².
+  // Nothing that is near 1 is subtracted from 1, so that second derivatives keep their tails.
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
-    V x = within(V(r.in(0)), 800), t = tanh(softplus(x));
-    return {V(r.dy()) * (t + x * ((1 - t * t) * sigmoid(x)))};
+    V x = within(V(r.in(0)), 800), below = less(x, 0), e = exp(select(below, x, -x)), more = 1 + e;
+    V q = more * more + select(below, 1, e * e), g = 4 * x * more / q;
+    return {V(r.dy()) * (select(below, zero(x), like(x, 1)) + e * (select(below, more + 1 + g, e * (g - 2)) / q))};
   }
 };
 
