@@ -2,7 +2,9 @@
 
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"
+#include "rill/ops/list/fuse.hpp"
 #include "rill/ops/math/activations.hpp"
+#include "rill/ops/math/complex.hpp"
 
 namespace rill {
 namespace {
@@ -147,6 +149,32 @@ TEST(silu, keeps_subnormal_results) {
   course const c([](value x) { return silu(x); }, dtype::float32, {-95, -103});
   EXPECT_NEAR(c.values[0], -95 * std::exp(-95.), 0x1p-149);
   EXPECT_NEAR(c.values[1], -103 * std::exp(-103.), 0x1p-149);
+}
+
+// Which are no single operations there.
+TEST(smooth_units, take_complex_numbers_as_they_are_composed) {
+  using number = std::complex<double>;
+  number const at{0.5, -1.25}, step = 1. / (1. + std::exp(-at));
+  number const u = 1.5957691216057308 * (at + 0.044715 * at * at * at), tanh_step = 1. / (1. + std::exp(-u));
+  auto const expect_near = [](tensor const& found, number wanted) {
+    EXPECT_NEAR(std::abs(found.data<number>()[0] - wanted), 0, 1e-15);
+  };
+  graph g;
+  auto const x = placeholder<number, 1>(g, "x");
+  auto const erased = placeholder(g, type(dtype::complex128, {1}));
+  auto const y = silu(x), z = gelu_tanh(x);
+  auto const [dx] = gradients(real(sum(y)), x);
+  auto const lambda = fuse([](auto a) { return silu(a) - gelu_tanh(a); }, x);
+  auto const program = fuse([d = 2.](auto a) { return silu(a) - gelu_tanh(a) * (d - 1); }, x);
+  session s{g};
+  auto const fed = rill::vector<number>({at});
+  auto const [a, b, c, d, e] = s.run({{x, fed}}, y, z, dx, lambda, program);
+  expect_near(a, at * step);
+  expect_near(b, at * tanh_step);
+  expect_near(c, std::conj(step + at * step * (1. - step)));
+  expect_near(d, at * step - at * tanh_step);
+  expect_near(e, at * step - at * tanh_step);
+  expect_near(s.run({{erased, fed}}, silu(value(erased)) + gelu_tanh(value(erased))), at * step + at * tanh_step);
 }
 
 TEST(softsign, refuses_integers_and_complex_numbers) {

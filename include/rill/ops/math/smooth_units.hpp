@@ -82,12 +82,38 @@ struct mish_op : elementwise<mish_op, 1> {
 
 namespace rill {
 
-/// Returns x sigmoid(x), also known as swish.
-template <operand X> auto silu(X x) { return record<ops::silu_op>(x); }
+namespace detail {
+
+/// silu and gelu_tanh as compositions of operations that take complex numbers.
+struct composed_silu {
+  template <class X> auto operator()(X x) const { return x * sigmoid(x); }
+};
+struct composed_gelu_tanh {
+  template <class X> auto operator()(X x) const {
+    return x * sigmoid(1.5957691216057308 * (x + 0.044715 * (x * x * x)));
+  }
+};
+
+/// Returns Op of x; of complex numbers, which it does not take, a composition.
+template <class Op, class Composed, operand X> auto composed_if_complex(X x) {
+  if constexpr (stands_for_number<X>) return record<Op>(x);
+  else if constexpr (typed<X>) {
+    if constexpr (rill::is_complex(X::static_type.element)) return Composed{}(x);
+    else return record<Op>(x);
+  } else return rill::is_complex(x.type().element) ? Composed{}(value(x)) : record<Op>(value(x));
+}
+
+}  // namespace detail
+
+/// Returns x sigmoid(x), also known as swish; complex numbers are taken, too.
+template <operand X> auto silu(X x) { return detail::composed_if_complex<ops::silu_op, detail::composed_silu>(x); }
 /// Returns x times the standard normal distribution function of x: x (1 + erf(x / sqrt(2))) / 2.
 template <operand X> auto gelu(X x) { return record<ops::gelu_op>(x); }
-/// Returns the approximation of gelu by tanh, x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³))) / 2.
-template <operand X> auto gelu_tanh(X x) { return record<ops::gelu_tanh_op>(x); }
+/// Returns the approximation of gelu by tanh, x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³))) / 2; complex numbers are
+/// taken, too.
+template <operand X> auto gelu_tanh(X x) {
+  return detail::composed_if_complex<ops::gelu_tanh_op, detail::composed_gelu_tanh>(x);
+}
 /// Returns x tanh(softplus(x)) (D. Misra, Mish: A Self Regularized Non-Monotonic Activation Function, BMVC 2020).
 template <operand X> auto mish(X x) { return record<ops::mish_op>(x); }
 /// Returns the standard normal distribution function, (1 + erf(x / sqrt(2))) / 2, without its cancellation below 0.
