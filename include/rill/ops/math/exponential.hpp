@@ -10,16 +10,6 @@ template <class V> V within(V x, double most) {
   return select(less(x, like(x, -most)), like(x, -most), select(less(like(x, most), x), like(x, most), x));
 }
 
-/// sigmoid(x) and sigmoid(-x), for derivatives of functions of them. sigmoid's own derivative y (1 - y) is 0 where y
-/// has been rounded to 1; those of these keep their tails, as they come from that of exp(-|x|).
-template <class V> struct smooth_step {
-  V up, down;
-  explicit smooth_step(V x) {
-    V below = less(x, 0), e = exp(select(below, x, -x)), most = 1 / (1 + e), least = e * most;
-    up = select(below, least, most), down = select(below, most, least);
-  }
-};
-
 struct exp_op : elementwise<exp_op, 1> {
   using library = void;
   using then = mul_op;
@@ -103,7 +93,7 @@ struct softplus_op : elementwise<softplus_op, 1> {
   static constexpr double flops = 25;
   template <class S> static S apply(S x) { return softplus(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
-    return {V(r.dy()) * smooth_step(V(r.in(0))).up};
+    return {V(r.dy()) * sigmoid(V(r.in(0)))};
   }
 };
 

@@ -13,8 +13,7 @@ struct silu_op : elementwise<silu_op, 1> {
   template <class S> static S apply(S x) { return silu(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = within(V(r.in(0)), 800);
-    smooth_step const step(x);
-    return {V(r.dy()) * (step.up * (1 + x * step.down))};
+    return {V(r.dy()) * (sigmoid(x) * (1 + x * sigmoid(-x)))};
   }
 };
 
@@ -57,8 +56,7 @@ struct gelu_tanh_op : elementwise<gelu_tanh_op, 1> {
   // The unit is x sigmoid(u) for u = a (x + b x³), and so the slope is sigmoid(u) (1 + x sigmoid(-u) a (1 + 3 b x²)).
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = within(V(r.in(0)), 24), square = x * x, u = x * (1.5957691216057308 + 0.071354816272600249 * square);
-    smooth_step const step(u);
-    return {V(r.dy()) * (step.up * (1 + x * step.down * (1.5957691216057308 + 0.21406444881780075 * square)))};
+    return {V(r.dy()) * (sigmoid(u) * (1 + x * sigmoid(-u) * (1.5957691216057308 + 0.21406444881780075 * square)))};
   }
 };
 
