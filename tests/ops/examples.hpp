@@ -50,9 +50,10 @@ inline std::vector<example> elementwise_examples() {
   add(unary("log1p", [](value x) { return log1p(x); }, true));
   add(unary("softplus", [](value x) { return softplus(x); }));
   add(unary("erf", [](value x) { return erf(x); }));
-  add(unary("silu", [](value x) { return silu(x); }));
+  // silu and gelu_tanh themselves take complex numbers, too, as compositions.
+  add(unary("silu", [](value x) { return record_erased<ops::silu_op>(*x.graph, {}, {x}); }));
   add(unary("gelu", [](value x) { return gelu(x); }));
-  add(unary("gelu_tanh", [](value x) { return gelu_tanh(x); }));
+  add(unary("gelu_tanh", [](value x) { return record_erased<ops::gelu_tanh_op>(*x.graph, {}, {x}); }));
   add(unary("mish", [](value x) { return mish(x); }));
   add(unary("normal_cdf", [](value x) { return normal_cdf(x); }));
   add(unary("sin", [](value x) { return sin(x); }));

@@ -49,6 +49,11 @@ template <class Real> struct complex_number {
     complex_number const one{Real(1)}, power = exp(below ? a : -a);
     return (below ? power : one) / (one + power);
   }
+  friend complex_number silu(complex_number a) { return a * sigmoid(a); }
+  friend complex_number gelu_tanh(complex_number a) {
+    complex_number const outer{Real(1.5957691216057308)}, inner{Real(0.044715)};
+    return a * sigmoid(outer * (a + inner * (a * a * a)));
+  }
 };
 
 /// Returns |z|: infinite if either part is. Squares of floats are exact in double; doubles take the standard library's

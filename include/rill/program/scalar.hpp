@@ -281,7 +281,7 @@ template <class T> struct scalar {
     return narrow(erf(wide(a)));
   }
   [[gnu::always_inline]] friend scalar silu(scalar a)
-    requires detail::real<T>
+    requires detail::fractional<T>
   {
     return narrow(silu(wide(a)));
   }
@@ -291,7 +291,7 @@ template <class T> struct scalar {
     return narrow(gelu(wide(a)));
   }
   [[gnu::always_inline]] friend scalar gelu_tanh(scalar a)
-    requires detail::real<T>
+    requires detail::fractional<T>
   {
     return narrow(gelu_tanh(wide(a)));
   }

@@ -19,6 +19,28 @@ std::vector<double> slope_at(value (*f)(value), std::vector<double> const& x) {
                 {test::from_doubles(dtype::float64, {static_cast<std::int64_t>(x.size())}, x)}));
 }
 
+std::vector<double> curvature_at(value (*f)(value), std::vector<double> const& x, dtype d = dtype::float64) {
+  return test::to_doubles(test::run(
+      [f](auto const& in) {
+        value const slope = gradients(sum(f(in[0]), extents{}), {in[0]}, true)[0];
+        return gradients(sum(slope, extents{}), {in[0]}, true)[0];
+      },
+      {test::from_doubles(d, {static_cast<std::int64_t>(x.size())}, x)}));
+}
+
+TEST(hyperbolic, second_derivatives_keep_small_and_large_numbers_and_the_ends_of_a_domain) {
+  auto const inf = std::numeric_limits<double>::infinity();
+  auto const of_atanh = curvature_at([](value x) { return atanh(x); }, {1e-10, -1e-30, 1, -1});
+  EXPECT_DOUBLE_EQ(of_atanh[0], 2e-10);
+  EXPECT_DOUBLE_EQ(of_atanh[1], -2e-30);
+  EXPECT_EQ(of_atanh[2], inf);
+  EXPECT_EQ(of_atanh[3], -inf);
+  EXPECT_EQ(curvature_at([](value x) { return acosh(x); }, {1, inf}), (std::vector{-inf, 0.}));
+  auto const of_asinh = curvature_at([](value x) { return asinh(x); }, {1e15, -1e18}, dtype::float32);
+  EXPECT_NEAR(of_asinh[0] * 1e30, -1, 1e-6);
+  EXPECT_NEAR(of_asinh[1] * 1e36, 1, 1e-6);
+}
+
 TEST(hyperbolic, derivatives_are_finite_where_squares_overflow) {
   auto const s = slope_at([](value x) { return asinh(x); }, {1e200, -1e200, 0});
   EXPECT_DOUBLE_EQ(s[0], 1e-200);

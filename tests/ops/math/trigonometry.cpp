@@ -42,6 +42,35 @@ TEST(trigonometry, inverses_have_infinite_derivatives_at_1_and_none_beyond) {
   EXPECT_TRUE(std::isinf(c[0]) && c[0] < 0 && c[1] == -1 && std::isnan(c[2]));
 }
 
+// The slopes of asin and acos at 1 are infinite, and so is how they change; near 0 that is x, also where 1 + x is 1.
+TEST(trigonometry, inverses_have_second_derivatives_near_0_at_1_and_far_out) {
+  double const inf = INFINITY;
+  auto const at = [](value (*f)(value), std::vector<double> const& x) {
+    return test::to_doubles(test::run(
+        [f](auto const& in) {
+          value const slope = gradients(sum(f(in[0]), extents{}), {in[0]}, true)[0];
+          return gradients(sum(slope, extents{}), {in[0]}, true)[0];
+        },
+        {test::from_doubles(dtype::float32, {static_cast<std::int64_t>(x.size())}, x)}));
+  };
+  auto const of_asin = at([](value x) { return asin(x); }, {1e-10, -1e-5, 0.5, 1, -1});
+  auto const of_acos = at([](value x) { return acos(x); }, {1e-10, -1e-5, 0.5, 1, -1});
+  std::vector<double> const wanted{1e-10, -1e-5, 0.5 / std::pow(0.75, 1.5), inf, -inf};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(of_asin[i] / wanted[i], 1, 1e-6);
+    EXPECT_NEAR(of_acos[i] / -wanted[i], 1, 1e-6);
+  }
+  for (std::size_t i : {3u, 4u}) {
+    EXPECT_EQ(of_asin[i], wanted[i]);
+    EXPECT_EQ(of_acos[i], -wanted[i]);
+  }
+  auto const of_atan = at([](value x) { return atan(x); }, {1e-10, 1, -1e10, inf});
+  EXPECT_NEAR(of_atan[0] * 1e10, -2, 1e-6);
+  EXPECT_NEAR(of_atan[1], -0.5, 1e-7);
+  EXPECT_NEAR(of_atan[2] * 1e30, 2, 1e-6);
+  EXPECT_EQ(of_atan[3], 0);
+}
+
 TEST(trigonometry, of_infinite_numbers_are_flat) {
   auto const at = [](auto const& f, std::vector<double> const& x) {
     return test::to_doubles(test::run([&](auto const& in) { return f(in[0]); },

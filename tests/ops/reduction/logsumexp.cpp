@@ -58,6 +58,36 @@ TEST(logsumexp, has_softmax_as_its_gradient_also_where_numbers_are_infinite) {
   EXPECT_NEAR(at(1000, 1000, 1000)[1], 1 / 3., 1e-12);
   EXPECT_EQ(at(-inf, 5, -inf), (std::vector<double>{0, 1, 0}));
   EXPECT_EQ(at(-inf, -inf, -inf), (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(at(inf, 1, 1000), (std::vector<double>{1, 0, 0}));
+  EXPECT_EQ(at(inf, 1, inf), (std::vector<double>{0.5, 0, 0.5}));
+}
+
+// The logarithm is rounded as numbers of its size are: by up to 1/2 for 1e7 in float32. Its slopes are not.
+TEST(logsumexp, has_derivatives_that_do_not_depend_on_the_size_of_numbers) {
+  auto const check = [](dtype d, double size, double near) {
+    SCOPED_TRACE(std::string(name(d)) + " " + std::to_string(size));
+    for (bool keeping : {false, true}) {
+      auto const derivatives = [&](std::size_t order) {
+        return test::to_doubles(test::run(
+            [&](auto const& in) {
+              value const dx = gradients(sum(logsumexp(in[0], extents{0}, keeping)), {in[0]}, true)[0];
+              value const first = slice(dx, extents{0, 0}, extents{1, 2});
+              return order == 1 ? dx : gradients(sum(first), {in[0]}, true)[0];
+            },
+            {test::from_doubles(d, {3, 2}, {size, -size, size, -size, size, -2 * size})}));
+      };
+      auto const dx = derivatives(1), dxx = derivatives(2);
+      std::vector<double> const slopes{1 / 3., 0.5, 1 / 3., 0.5, 1 / 3., 0},
+          curvatures{2 / 9., 0.25, -1 / 9., -0.25, -1 / 9., 0};
+      for (std::size_t i = 0; i < 6; ++i) {
+        EXPECT_NEAR(dx[i], slopes[i], near) << i;
+        EXPECT_NEAR(dxx[i], curvatures[i], near) << i;
+      }
+    }
+  };
+  for (double size : {100., 1e4, 1e7, 1e12, 1e30}) check(dtype::float32, size, 1e-6);
+  for (double size : {1e4, 1e16, 1e300}) check(dtype::float64, size, 1e-14);
+  for (double size : {100., 1e4, 1e30}) check(dtype::bfloat16, size, 2e-3);
 }
 
 }  // namespace

@@ -52,6 +52,12 @@ template <dtype R, class Op, dtype... E> symbol<R> computed(symbol<E>... operand
   return {p, static_cast<std::uint16_t>(p->inputs.size() + p->instructions.size() - 1)};
 }
 
+// Op of x; of complex numbers, which it does not take, a composition.
+template <dtype E, class Op, class Composed> symbol<E> computed_or_composed(symbol<E> x) {
+  if constexpr (rill::is_complex(E)) return Composed{}(x);
+  else return computed<E, Op>(x);
+}
+
 template <dtype E, class N> symbol<E> immediate_symbol(program* p, N n) {
   tensor const t = literal_as<element_of<E>>(n);
   auto const wanted = immediate::of(t.item<element_of<E>>());
@@ -121,9 +127,9 @@ template <dtype E> symbol<E> tanh(symbol<E> x) { return detail::computed<E, ops:
 template <dtype E> symbol<E> sigmoid(symbol<E> x) { return detail::computed<E, ops::sigmoid_op>(x); }
 template <dtype E> symbol<E> softplus(symbol<E> x) { return detail::computed<E, ops::softplus_op>(x); }
 template <dtype E> symbol<E> erf(symbol<E> x) { return detail::computed<E, ops::erf_op>(x); }
-template <dtype E> symbol<E> silu(symbol<E> x) { return detail::computed<E, ops::silu_op>(x); }
+template <dtype E> symbol<E> silu(symbol<E> x) { return detail::computed_or_composed<E, ops::silu_op, detail::composed_silu>(x); }
 template <dtype E> symbol<E> gelu(symbol<E> x) { return detail::computed<E, ops::gelu_op>(x); }
-template <dtype E> symbol<E> gelu_tanh(symbol<E> x) { return detail::computed<E, ops::gelu_tanh_op>(x); }
+template <dtype E> symbol<E> gelu_tanh(symbol<E> x) { return detail::computed_or_composed<E, ops::gelu_tanh_op, detail::composed_gelu_tanh>(x); }
 template <dtype E> symbol<E> mish(symbol<E> x) { return detail::computed<E, ops::mish_op>(x); }
 template <dtype E> symbol<E> normal_cdf(symbol<E> x) { return detail::computed<E, ops::normal_cdf_op>(x); }
 template <dtype E> symbol<E> sin(symbol<E> x) { return detail::computed<E, ops::sin_op>(x); }

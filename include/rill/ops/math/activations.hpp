@@ -23,6 +23,28 @@ concept lane = requires {
 namespace detail {
 template <class X> inline constexpr bool is_symbol = false;
 template <dtype E> inline constexpr bool is_symbol<symbol<E>> = true;
+
+/// Whether a lambda's number, of which `fuse` says the type, is a float.
+template <class X> constexpr bool is_float_in_lambda(std::type_identity<X>) {
+  if constexpr (lane<X>) return is_float(dtype_of<typename X::element>);
+  else return true;
+}
+template <dtype E> constexpr bool is_float_in_lambda(std::type_identity<symbol<E>>) { return is_float(E); }
+
+/// Refuses the operands of softsign, which is no operation, as operations refuse theirs.
+struct softsign_rules {
+  static constexpr std::string_view name = "softsign";
+  static constexpr std::int8_t arity = 1;
+  static constexpr type infer(no_attributes, type const& x, checks expects = {}) {
+    expects(is_float(x.element), "softsign: the operand is not of floats; cast it");
+    return x;
+  }
+};
+template <class X> constexpr bool may_be_floats() {
+  if constexpr (typed<X>) return is_float(X::static_type.element);
+  else return true;
+}
+
 }  // namespace detail
 
 /// A handle, or a symbolic number in a lambda of `fuse`.
@@ -110,13 +132,21 @@ template <elementwise_operand X> auto hardswish(X x) {
 template <elementwise_operand X> auto log_sigmoid(X x) { return -softplus(-x); }
 /// Returns x / (1 + |x|).
 template <elementwise_operand X> auto softsign(X x) {
-  return detail::in_wide(
-      [](auto v) {
-        auto const end = is_inf(v);
-        auto const inner = select(end, 0, v);
-        return select(end, sign(v), inner / (1 + abs(inner)));
-      },
-      x);
+  constexpr bool number = detail::is_float_in_lambda(std::type_identity<X>{});
+  static_assert(number, "softsign: the operand is not of floats; cast it");
+  if constexpr (!detail::may_be_floats<X>()) return record<detail::softsign_rules>(x);
+  else {
+    if constexpr (std::derived_from<X, value>) detail::softsign_rules::infer({}, x.type());
+    // Beyond 1 it is computed as 1 - 1 / (1 + |x|), whose derivative is no difference of nearly equal numbers.
+    return detail::in_wide(
+        [](auto v) {
+          auto const size = abs(v);
+          auto const far = size > 1;
+          auto const inner = select(far, 0, v);
+          return select(far, sign(v) * (1 - 1 / (1 + size)), inner / (1 + abs(inner)));
+        },
+        x);
+  }
 }
 
 }  // namespace rill

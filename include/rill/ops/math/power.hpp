@@ -21,13 +21,13 @@ struct pow_op : elementwise<pow_op, 2> {
     return binary_gradients(
         r,
         [&] {
-          V steep = logical_and(equal(y, 0), less_equal(square(x), 1e-18)), power = pow(select(steep, 1, x), y - 1);
+          V steep = logical_and(equal(y, 0), is_inf(1 / x)), power = pow(select(steep, 1, x), y - 1);
           V none = logical_and(is_inf(y), equal(power, 0));
           return dz * (select(none, 0, y) * power);
         },
         [&] {
           V none = logical_or(logical_and(equal(x, 0), greater_equal(y, 0)), logical_and(is_inf(x), less(y, 0)));
-          return dz * (z * log(select(none, 1, x)));
+          return dz * log(select(none, 1, x)) * z;
         });
   }
 };

@@ -70,7 +70,7 @@ struct asin_op : elementwise<asin_op, 1> {
   template <class S> static S apply(S x) { return asin(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = r.in(0), dy = r.dy();  // dy / sqrt(1 - x²)
-    return {dy / sqrt((1 - x) * (1 + x))};
+    return {dy / sqrt(rest_of_square(x))};
   }
 };
 
@@ -84,7 +84,7 @@ struct acos_op : elementwise<acos_op, 1> {
   template <class S> static S apply(S x) { return acos(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = r.in(0), dy = r.dy();  // -dy / sqrt(1 - x²)
-    return {-(dy / sqrt((1 - x) * (1 + x)))};
+    return {-(dy / sqrt(rest_of_square(x)))};
   }
 };
 
@@ -96,8 +96,9 @@ struct atan_op : elementwise<atan_op, 1> {
   static constexpr double flops = 20;
   template <class S> static S apply(S x) { return atan(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
-    V x = r.in(0), dy = r.dy(), far = is_inf(x), finite = select(far, zero(x), x);
-    return {select(far, zero(x), dy / (1 + finite * finite))};  // dy / (1 + x²), whose derivative would be 0 · inf
+    // dy / (1 + x²), and dy / x² / (1 + 1 / x²) beyond 1: so neither overflows, nor is the derivative 0 · inf.
+    V x = r.in(0), far = greater(abs(x), 1), small = select(far, 1 / select(far, x, 1), x), square = small * small;
+    return {V(r.dy()) * (select(far, square, 1) / (1 + square))};
   }
 };
 

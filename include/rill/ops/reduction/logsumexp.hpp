@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 
+#include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/reduction/state_reduction.hpp"
 
@@ -26,12 +27,18 @@ struct logsumexp_op {
     c.flops *= 12;
     return c;
   }
-  // dx = dy exp(x - y). From a row of only -inf nothing is subtracted, so that its derivatives are 0.
+  // dx = dy softmax(x), of powers exp(x - y): their sum is 1 but for the rounding of y, which may be a number as large
+  // as x is. It is divided by, and y is a constant, because it cancels. From a row of only -inf nothing is subtracted,
+  // so that its derivatives are 0. In a row with inf all inf have equal shares.
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<reduction>(r.origin().attributes);
     auto const axes = a.keep ? extents{} : a.axes;
-    V x = r.in(0), y = r.out(), above = select(equal(y, like(y, -INFINITY)), zero(y), y);
-    return {broadcast_like(V(r.dy()), x, axes) * exp(x - broadcast_like(above, x, axes))};
+    auto const beside = [&](V each) { return V(broadcast_like(each, r.in(0), axes)); };
+    V x = r.in(0), y = stop_gradient(V(r.out())), none = equal(y, -INFINITY), end = equal(x, INFINITY);
+    V below = x - beside(select(none, 0, y)),
+      power = exp(select(end, 0, select(beside(equal(y, INFINITY)), -INFINITY, below)));
+    V total = sum(power, a.axes, a.keep);
+    return {power * beside(V(r.dy()) / select(none, 1, total))};
   }
 #if RILL_KERNELS
   template <dtypes Set> static constexpr state_reduction_table make_kernels() {
