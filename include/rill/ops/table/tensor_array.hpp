@@ -36,7 +36,7 @@ struct array_new_op {
                                              checks expects = {}) {
     expects(!like.has_rank() || like.rank > 0, "tensor_array: a scalar has no rows");
     dim const count = like.has_rank() ? like[0] : unknown;
-    return {stacked(row.with(a.element), count), type(dtype::boolean, {count})};
+    return {stacked(row.with(a.element), count, expects), type(dtype::boolean, {count})};
   }
   static kernel cpu(kernel_request const& r);
 };
