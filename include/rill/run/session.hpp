@@ -210,6 +210,17 @@ class session {
   /// error(deadline_exceeded), with the name of one that has none, after `time`.
   void wait_for_variables(std::chrono::nanoseconds time);
 
+  /// Refuses to print a session, with a sentence in place of a list of what can be printed.
+  template <class Stream>
+    requires requires(Stream& to) { to.rdbuf(); }
+  friend Stream& operator<<(Stream& to, session const&) {
+    constexpr bool has_text = !std::is_class_v<Stream>;
+    static_assert(has_text,
+                  "a session is not printed as it is: session.explain({}, fetches...) says what a step runs, and "
+                  "session.run(handle) returns a tensor, which is printed");
+    return to;
+  }
+
   /// Returns how a run of these fetches is compiled, as text: what the passes did and the instructions that remain, or
   /// the `stages` that stand among the fetches, such as `stages::schedule | stages::memory` or `stages::all`.
   template <class... F> std::string explain(std::span<feed const> feeds, F const&... fetches) {
