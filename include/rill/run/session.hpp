@@ -24,6 +24,15 @@
 
 namespace rill {
 
+namespace detail {
+/// A handle and its tensor, where a list of such pairs is expected.
+struct lone_feed {
+  template <class T>
+    requires(std::derived_from<T, tensor> || std::is_arithmetic_v<T>)
+  lone_feed(value const&, T const&) {}
+};
+}  // namespace detail
+
 /// Runs steps of one graph, which may grow meanwhile. Several threads may run steps at the same time. The graph must
 /// outlive the session.
 class session {
@@ -100,6 +109,13 @@ class session {
   }
   std::vector<tensor> run(std::initializer_list<feed> feeds, std::vector<std::string> const& names) {
     return run(std::span<feed const>(feeds.begin(), feeds.size()), names);
+  }
+
+  /// Refuses a handle and its tensor in one pair of braces, with a sentence in place of a list of functions.
+  template <class... F> tensor run(detail::lone_feed, F const&...) {
+    constexpr bool in_two_braces = sizeof...(F) == SIZE_MAX;
+    static_assert(in_two_braces, "run: feeds are a list of pairs, in braces of their own: run({{x, t}}, y)");
+    return {};
   }
 
   /// Starts the step that `run` would run, and returns. The last argument, `done`, is called when the step has ended,
