@@ -31,6 +31,8 @@ TEST(shape_error, names_the_operation_its_operands_and_what_clashes) {
   constexpr auto axis = refused<rill::ops::sum_op, rill::ops::reduction{{-3}}>({rill::of<int, rill::unknown, 3>});
   EXPECT_EQ(text(axis),
             "sum(int32[?, 3]): a reduction's axis is out of range for the operand's rank: axis -3 of rank 2");
+  constexpr auto last = refused<rill::ops::sum_op, rill::ops::reduction{{-1}}>({rill::of<int>});
+  EXPECT_EQ(text(last), "sum(int32[]): a reduction's axis is out of range for the operand's rank: axis -1 of rank 0");
   static_assert(
       refused<rill::ops::matmul_op, rill::transposed{}>({rill::of<float, 2, 3>, rill::of<float, 3, 2>}).size == 0);
 }

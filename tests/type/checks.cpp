@@ -57,4 +57,18 @@ TEST(checks, keep_the_first_refusal_while_a_program_compiles) {
   }());
 }
 
+TEST(checks, end_where_an_operand_lacks_extents) {
+  static_assert(rill::of<float, 2>[1] == rill::unknown && rill::of<float>[std::size_t{0} - 1] == rill::unknown);
+  constexpr auto kept = [] {
+    mismatch why;
+    rill::type t(rill::dtype::float32, {1, 1, 1, 1, 1, 1, 1, 1});
+    t[t.rank] = 2;
+    t.push_back(1, checks(why));
+    rill::checked_product(INT64_MAX, 2, checks(why));
+    rill::stacked(rill::row_of(rill::of<float>, checks(why)), 3, checks(why));
+    return why;
+  }();
+  EXPECT_EQ(kept.text(), "a tensor's rank is at most 8");
+}
+
 }  // namespace

@@ -128,6 +128,21 @@ template <class Op, auto Attributes, typed... X> constexpr auto result_types() {
   }
   return result.types;
 }
+/// Returns what the rules of a function, an `infer` such as an operation's, make of typed operands: what they infer, or
+/// why they refuse the operands.
+template <class Rules, auto Attributes, typed... X> constexpr auto inferred_by() {
+  constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};
+  return infer_or_refuse<Rules>(Attributes, std::span<type const>(inputs));
+}
+/// Stops a program with the sentence of rules that refuse these operands. Its result is deduced, so that compilers
+/// instantiate it where it is called, and name the program's line.
+template <class Rules, auto Attributes, typed... X> auto refuse() {
+  constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};
+  constexpr auto said = sentence_of(Rules::name, inputs, inferred_by<Rules, Attributes, X...>().why);
+  named<said>().compiles();
+  return refused{};
+}
+
 /// Whether the types of these operands are known and `record` refuses them. A function of several operations asks, and
 /// records the first of them itself, so that the compiler names few functions between the call and the sentence.
 template <class Op, operand... X> constexpr bool is_refused() {
@@ -137,6 +152,12 @@ template <class Op, operand... X> constexpr bool is_refused() {
   } else {
     return false;
   }
+}
+
+/// The same for other attributes than the default ones.
+template <class Op, auto Attributes, operand... X> constexpr bool is_refused() {
+  if constexpr ((typed<X> && ...)) return inferred_by<Op, Attributes, X...>().refused();
+  else return false;
 }
 
 }  // namespace detail

@@ -80,8 +80,13 @@ struct sentence {
   constexpr sentence& operator<<(mismatch const& r) {
     *this << r.why;
     if (r.before == nullptr) return *this;
-    return *this << ": " << r.before << r.one << r.between << r.other;
+    *this << ": " << r.before;
+    append_number(r.one);
+    *this << r.between;
+    return append_number(r.other);
   }
+  /// Writes a name or a number: the -1 of an axis is no unknown extent.
+  constexpr sentence& append_number(dim const& d) { return d.named() ? *this << d : *this << d.extent; }
 
   /// Returns the end of the piece that begins at `begin`: after the last space that keeps it short enough.
   constexpr std::size_t end_of_piece(std::size_t begin) const {

@@ -10,6 +10,7 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,6 +30,18 @@ class graph {
   ~graph();
   graph(graph const&) = delete;
   graph& operator=(graph const&) = delete;
+
+  /// Refuses to print a graph, with a sentence in place of a list of what can be printed.
+  template <class Stream>
+    requires requires(Stream& to) { to.rdbuf(); }
+  friend Stream& operator<<(Stream& to, graph const&) {
+    constexpr bool has_text = !std::is_class_v<Stream>;
+    static_assert(
+        has_text,
+        "a graph is not printed as it is: rill::dot(g) of <rill/graph/dot.hpp> is its text, and session.explain({}, "
+        "fetches...) says what a step of it runs");
+    return to;
+  }
 
   /// Opens a body: until it is closed, everything that is recorded in this graph goes into it
   /// (docs/architecture/graphs.md). A value from outside that a node of the body reads becomes a capture.

@@ -24,6 +24,15 @@
 
 namespace rill {
 
+namespace detail {
+/// A handle and its tensor, where a list of such pairs is expected.
+struct lone_feed {
+  template <class T>
+    requires(std::derived_from<T, tensor> || std::is_arithmetic_v<T>)
+  lone_feed(value const&, T const&) {}
+};
+}  // namespace detail
+
 /// Runs steps of one graph, which may grow meanwhile. Several threads may run steps at the same time. The graph must
 /// outlive the session.
 class session {
@@ -100,6 +109,13 @@ class session {
   }
   std::vector<tensor> run(std::initializer_list<feed> feeds, std::vector<std::string> const& names) {
     return run(std::span<feed const>(feeds.begin(), feeds.size()), names);
+  }
+
+  /// Refuses a handle and its tensor in one pair of braces, with a sentence in place of a list of functions.
+  template <class... F> tensor run(detail::lone_feed, F const&...) {
+    constexpr bool in_two_braces = sizeof...(F) == SIZE_MAX;
+    static_assert(in_two_braces, "run: feeds are a list of pairs, in braces of their own: run({{x, t}}, y)");
+    return {};
   }
 
   /// Starts the step that `run` would run, and returns. The last argument, `done`, is called when the step has ended,
@@ -210,6 +226,17 @@ class session {
   /// Waits until all variables of the graph have a value, which another session may give them. Throws
   /// error(deadline_exceeded), with the name of one that has none, after `time`.
   void wait_for_variables(std::chrono::nanoseconds time);
+
+  /// Refuses to print a session, with a sentence in place of a list of what can be printed.
+  template <class Stream>
+    requires requires(Stream& to) { to.rdbuf(); }
+  friend Stream& operator<<(Stream& to, session const&) {
+    constexpr bool has_text = !std::is_class_v<Stream>;
+    static_assert(has_text,
+                  "a session is not printed as it is: session.explain({}, fetches...) says what a step runs, and "
+                  "session.run(handle) returns a tensor, which is printed");
+    return to;
+  }
 
   /// Returns how a run of these fetches is compiled, as text: what the passes did and the instructions that remain, or
   /// the `stages` that stand among the fetches, such as `stages::schedule | stages::memory` or `stages::all`.

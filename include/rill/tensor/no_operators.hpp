@@ -25,6 +25,13 @@ inline constexpr bool stays_tensor<X, Y> = !std::convertible_to<Y const&, elemen
 template <class X, class Y>
 concept with_tensor = stays_tensor<X, Y> || stays_tensor<Y, X>;
 
+/// A tensor, a number or a handle of a graph. Other types, such as streams, may have operators of their own for any
+/// type on the other side.
+template <class X>
+concept meets_tensors = is_tensor<X> || std::is_arithmetic_v<X> || requires(X const& x) { x.graph, x.node; };
+template <class X, class Y>
+concept beside_tensor = with_tensor<X, Y> && meets_tensors<X> && meets_tensors<Y>;
+
 /// The type of a refused operation, so that compilers report no further errors.
 template <class X, class Y> using tensor_among = std::conditional_t<is_tensor<X>, X, Y>;
 template <class X, class Y> tensor_among<X, Y> const& the_tensor(X const& x, Y const& y) {
@@ -121,6 +128,156 @@ struct no_operators {
     return x;
   }
   template <is_tensor X, class Y> friend X& operator/=(X& x, Y const&) {
+    constexpr bool has_arithmetic = !is_tensor<X>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return x;
+  }
+  template <class X, class Y>
+    requires beside_tensor<X, Y>
+  friend tensor_among<X, Y> operator&(X const& x, Y const& y) {
+    constexpr bool has_arithmetic = !with_tensor<X, Y>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return the_tensor(x, y);
+  }
+  template <class X, class Y>
+    requires beside_tensor<X, Y>
+  friend tensor_among<X, Y> operator|(X const& x, Y const& y) {
+    constexpr bool has_arithmetic = !with_tensor<X, Y>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return the_tensor(x, y);
+  }
+  template <class X, class Y>
+    requires beside_tensor<X, Y>
+  friend tensor_among<X, Y> operator^(X const& x, Y const& y) {
+    constexpr bool has_arithmetic = !with_tensor<X, Y>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return the_tensor(x, y);
+  }
+  template <class X, class Y>
+    requires beside_tensor<X, Y>
+  friend tensor_among<X, Y> operator<<(X const& x, Y const& y) {
+    constexpr bool has_arithmetic = !with_tensor<X, Y>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return the_tensor(x, y);
+  }
+  template <class X, class Y>
+    requires beside_tensor<X, Y>
+  friend tensor_among<X, Y> operator>>(X const& x, Y const& y) {
+    constexpr bool has_arithmetic = !with_tensor<X, Y>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return the_tensor(x, y);
+  }
+  template <is_tensor X>
+    requires stays_tensor<X, X>
+  friend X operator+(X const& x) {
+    constexpr bool has_arithmetic = !is_tensor<X>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return x;
+  }
+  template <is_tensor X>
+    requires stays_tensor<X, X>
+  friend X operator~(X const& x) {
+    constexpr bool has_arithmetic = !is_tensor<X>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return x;
+  }
+  template <is_tensor X, class Y> friend X& operator%=(X& x, Y const&) {
+    constexpr bool has_arithmetic = !is_tensor<X>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return x;
+  }
+  template <is_tensor X, class Y> friend X& operator&=(X& x, Y const&) {
+    constexpr bool has_arithmetic = !is_tensor<X>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return x;
+  }
+  template <is_tensor X, class Y> friend X& operator|=(X& x, Y const&) {
+    constexpr bool has_arithmetic = !is_tensor<X>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return x;
+  }
+  template <is_tensor X, class Y> friend X& operator^=(X& x, Y const&) {
+    constexpr bool has_arithmetic = !is_tensor<X>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return x;
+  }
+  template <is_tensor X, class Y> friend X& operator<<=(X& x, Y const&) {
+    constexpr bool has_arithmetic = !is_tensor<X>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return x;
+  }
+  template <is_tensor X, class Y> friend X& operator>>=(X& x, Y const&) {
+    constexpr bool has_arithmetic = !is_tensor<X>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return x;
+  }
+  template <is_tensor X> friend X& operator++(X& x) {
+    constexpr bool has_arithmetic = !is_tensor<X>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return x;
+  }
+  template <is_tensor X> friend X& operator--(X& x) {
+    constexpr bool has_arithmetic = !is_tensor<X>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return x;
+  }
+  template <is_tensor X> friend X& operator++(X& x, int) {
+    constexpr bool has_arithmetic = !is_tensor<X>;
+    static_assert(
+        has_arithmetic,
+        "tensors have no arithmetic: compute with handles of a graph, such as rill::constant(g, t), and run them; "
+        "t.item<float>() is a number");
+    return x;
+  }
+  template <is_tensor X> friend X& operator--(X& x, int) {
     constexpr bool has_arithmetic = !is_tensor<X>;
     static_assert(
         has_arithmetic,

@@ -141,23 +141,32 @@ value dense(value x, std::int64_t units, std::string_view name, Initializer cons
 namespace detail {
 
 /// Returns the type [rows, product of the other extents].
-constexpr type flattened(type const& x) {
-  expects(x.has_rank() && x.rank > 0, "flatten: expected at least one axis, got a scalar or an unknown rank");
+constexpr type flattened(type const& x, checks expects = {}) {
+  if (!expects(x.has_rank() && x.rank > 0, "flatten: expected at least one axis, got a scalar or an unknown rank"))
+    return x;
   std::int64_t columns = 1;
   for (std::size_t i = 1; i < x.rank; ++i) {
-    expects(x[i].known(), "flatten: expected known extents after the first axis");
-    columns = checked_product(columns, x[i].extent);
+    if (!expects(x[i].known(), "flatten: expected known extents after the first axis")) return x;
+    columns = checked_product(columns, x[i].extent, expects);
   }
   return {x.element, {x[0], dim(columns)}};
 }
+
+struct flattening {
+  static constexpr std::string_view name = "flatten";
+  static constexpr std::int8_t arity = 1;
+  static constexpr type infer(no_attributes, type const& x, checks expects = {}) { return flattened(x, expects); }
+};
 
 }  // namespace detail
 
 /// Reshapes x to a matrix that keeps the first axis: [batch, 4, 4, 32] becomes [batch, 512]. Throws
 /// error(invalid_argument) unless all other extents are known.
 template <typed X> auto flatten(X x) {
-  constexpr type to = detail::flattened(X::static_type);
-  return reshape<to[0], to[1]>(x);
+  using rules = detail::flattening;
+  constexpr auto to = detail::inferred_by<rules, no_attributes{}, X>();
+  if constexpr (to.refused()) return detail::refuse<rules, no_attributes{}, X>();
+  else return reshape<to.types[0], to.types[1]>(x);
 }
 inline value flatten(value x) {
   return record_erased<ops::reshape_op>(detail::graph_of(x), {detail::flattened(x.type())}, {x});

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "rill/base/error.hpp"
 #include "rill/type/checks.hpp"
@@ -52,12 +53,22 @@ struct type {
   constexpr bool has_rank() const { return rank != unknown_rank; }
   /// Whether there are no axes.
   constexpr bool is_scalar() const { return rank == 0; }
-  constexpr dim const& operator[](std::size_t i) const { return dims[i]; }
-  constexpr dim& operator[](std::size_t i) { return dims[i]; }
+  /// Returns an extent. While a program compiles, inference goes on after a failed check, and reads an axis that is not
+  /// there as unknown.
+  constexpr dim const& operator[](std::size_t i) const {
+    return std::is_constant_evaluated() && (i >= rank || i >= max_rank) ? unknown : dims[i];
+  }
+  constexpr dim& operator[](std::size_t i) {
+    return dims[std::is_constant_evaluated() && i >= max_rank ? max_rank - 1 : i];
+  }
   /// Adds an axis behind the others; throws error(invalid_argument) for the ninth.
   constexpr void push_back(dim d) {
     expects(rank < max_rank, "a tensor's rank is at most 8");
     dims[rank++] = d;
+  }
+  /// The same in an operation's inference; refuses the operands for the ninth axis.
+  constexpr void push_back(dim const& d, checks expects) {
+    if (expects(rank < max_rank, "a tensor's rank is at most 8")) dims[rank++] = d;
   }
   /// Whether the rank and all extents are known.
   constexpr bool is_known() const {
@@ -179,13 +190,16 @@ constexpr type without_axis(type const& t, std::size_t axis) {
 
 /// Returns the type of a tensor's rows; throws error(invalid_argument) for a scalar and for an unknown rank.
 constexpr type row_of(type const& t, checks expects = {}) {
-  expects(t.has_rank(), "a value of unknown rank can't be split into rows: reshape it to a known rank first");
-  expects(t.rank > 0, "a scalar has no rows");
+  if (!expects(t.has_rank(), "a value of unknown rank can't be split into rows: reshape it to a known rank first") ||
+      !expects(t.rank > 0, "a scalar has no rows"))
+    return t;
   return without_axis(t, 0);
 }
-/// Returns the type of a tensor of `count` rows of type `row`.
-constexpr type stacked(type const& row, dim const& count) {
-  if (!row.has_rank()) return row;
+/// Returns the type of a tensor of `count` rows of type `row`; throws error(invalid_argument) for rows of rank 8.
+constexpr type stacked(type const& row, dim const& count, checks expects = {}) {
+  if (!row.has_rank() ||
+      !expects(row.rank < max_rank, "values of rank 8 can't be stacked: a tensor's rank is at most 8"))
+    return row;
   type t{row.element};
   t.push_back(count);
   for (std::size_t i = 0; i < row.rank; ++i) t.push_back(row[i]);

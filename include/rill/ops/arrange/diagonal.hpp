@@ -32,6 +32,16 @@ struct diagonals {
   }
 };
 
+/// Of what a triangle is taken.
+template <bool Lower> struct triangle {
+  static constexpr std::string_view name = Lower ? "lower_triangle" : "upper_triangle";
+  static constexpr std::int8_t arity = 1;
+  static constexpr type infer(no_attributes, type const& x, checks expects = {}) {
+    expects(!x.has_rank() || x.rank >= 2, "a triangle is taken of a matrix, or of an array of matrices");
+    return x;
+  }
+};
+
 }  // namespace ops
 
 namespace detail {
@@ -46,11 +56,21 @@ template <operand X> auto columns_less_rows(X x) {
 /// Returns the elements of x, a matrix or an array of matrices, on and below a diagonal, with zeros above it. Diagonal
 /// 0 is the main one, 1 the one above, -1 the one below.
 template <operand X> auto lower_triangle(X x, std::int64_t diagonal = 0) {
-  return select(less_equal(detail::columns_less_rows(x), diagonal), x, zero(x));
+  using rules = ops::triangle<true>;
+  if constexpr (detail::is_refused<rules, no_attributes{}, X>()) return detail::refuse<rules, no_attributes{}, X>();
+  else {
+    if constexpr (!typed<X>) (void)rules::infer({}, value(x).type());
+    return select(less_equal(detail::columns_less_rows(x), diagonal), x, zero(x));
+  }
 }
 /// Returns the elements of x on and above a diagonal, with zeros below it.
 template <operand X> auto upper_triangle(X x, std::int64_t diagonal = 0) {
-  return select(greater_equal(detail::columns_less_rows(x), diagonal), x, zero(x));
+  using rules = ops::triangle<false>;
+  if constexpr (detail::is_refused<rules, no_attributes{}, X>()) return detail::refuse<rules, no_attributes{}, X>();
+  else {
+    if constexpr (!typed<X>) (void)rules::infer({}, value(x).type());
+    return select(greater_equal(detail::columns_less_rows(x), diagonal), x, zero(x));
+  }
 }
 
 /// Returns a matrix with x, a vector, on its diagonal and zeros elsewhere; of an array of vectors, along the last axis,

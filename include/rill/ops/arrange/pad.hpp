@@ -17,7 +17,8 @@ struct margins {
   /// Fails unless there are two numbers, both at least 0, for each axis.
   constexpr bool check(type const& x, checks expects) const {
     for (auto const* list : {&before, &after})
-      for (auto each : *list) expects(each >= 0, "pad: a number of elements is negative");
+      for (auto each : *list)
+        if (!expects(each >= 0, "pad: a number of elements is negative")) return false;
     return expects(before.size() == after.size() && (!x.has_rank() || x.rank == before.size()),
                    "pad: before and after must have a number for each axis");
   }

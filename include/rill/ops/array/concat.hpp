@@ -28,13 +28,13 @@ struct concat_op {
     type y = x[0];
     std::int64_t total = 0;
     for (auto const& t : x) {
-      expects(t.rank == y.rank, "concat: the operands have different ranks");
-      if (t.rank != y.rank) return y;
+      if (!expects(t.rank == y.rank, "concat: the operands have different ranks")) return y;
       for (std::size_t i = 0; i < y.rank; ++i)
         if (i != axis) y[i] = agree(y[i], t[i], "concat: the operands' extents differ along another axis", expects);
       known = known && t[axis].known();
       if (!known) continue;
-      expects(t[axis].extent <= INT64_MAX - total, "concat: the sum of the extents does not fit in 64 bits");
+      if (!expects(t[axis].extent <= INT64_MAX - total, "concat: the sum of the extents does not fit in 64 bits"))
+        return y;
       total += t[axis].extent;
     }
     if (x.size() > 1) y[axis] = known ? dim(total) : unknown;
@@ -70,8 +70,9 @@ struct concat_piece_op {
     }
   };
   static constexpr type infer(attributes const& a, std::span<type const> x, checks expects = {}) {
-    expects(x.size() > 1 && a.which >= 0 && a.which < static_cast<std::int64_t>(x.size()) - 1,
-            "concat_piece: the number of the operand is out of range");
+    if (!expects(x.size() > 1 && a.which >= 0 && a.which < static_cast<std::int64_t>(x.size()) - 1,
+                 "concat_piece: the number of the operand is out of range"))
+      return x[0];
     type const whole = concat_op::infer({a.axis}, x.subspan(1), expects);
     if (whole.has_rank() && x[0].has_rank()) {
       expects(whole.rank == x[0].rank,

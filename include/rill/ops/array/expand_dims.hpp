@@ -22,10 +22,10 @@ struct expand_dims_op {
                                    "expand_dims: the axis is out of range for the result's rank", expects);
     type y{x.element};
     for (std::size_t i = 0; i < x.rank; ++i) {
-      if (i == axis) y.push_back(1);
-      y.push_back(x[i]);
+      if (i == axis) y.push_back(1, expects);
+      y.push_back(x[i], expects);
     }
-    if (axis == x.rank) y.push_back(1);
+    if (axis == x.rank) y.push_back(1, expects);
     return y;
   }
   static cost work(attributes const&, std::span<type const>, std::span<type const>) { return {}; }

@@ -11,7 +11,7 @@ constexpr type gathered(type const& table, type const& which, checks expects = {
   expects(!table.has_rank() || table.rank > 0, "gather: a scalar has no rows");
   if (!table.has_rank() || !which.has_rank()) return type::of_unknown_rank(table.element);
   type y = which.with(table.element);
-  for (std::size_t i = 1; i < table.rank; ++i) y.push_back(table[i]);
+  for (std::size_t i = 1; i < table.rank; ++i) y.push_back(table[i], expects);
   return y;
 }
 

@@ -27,7 +27,7 @@ struct merge_axes_op {
     type y{x.element};
     for (std::size_t i = 0; i < x.rank; ++i) {
       if (i <= first || i >= last) y.push_back(x[i]);
-      else if (y[first].known() && x[i].known()) y[first] = checked_product(y[first].extent, x[i].extent);
+      else if (y[first].known() && x[i].known()) y[first] = checked_product(y[first].extent, x[i].extent, expects);
       else y[first] = unknown;
     }
     return y;

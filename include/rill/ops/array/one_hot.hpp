@@ -22,10 +22,10 @@ struct one_hot_op {
   static constexpr type infer(attributes const& a, type const& which, checks expects = {}) {
     expects(dtypes::indices.contains(which.element), "one_hot: the indices are neither int32 nor int64");
     expects(dtypes::numeric_or_bool.contains(a.element), "one_hot: strings are not supported");
-    expects(a.depth >= 0, "one_hot: the depth is negative");
-    if (!which.has_rank()) return type::of_unknown_rank(a.element);
+    if (!expects(a.depth >= 0, "one_hot: the depth is negative") || !which.has_rank())
+      return type::of_unknown_rank(a.element);
     type y = which.with(a.element);
-    y.push_back(a.depth);
+    y.push_back(a.depth, expects);
     return y;
   }
 #if RILL_DEFINITIONS

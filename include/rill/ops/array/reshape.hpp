@@ -7,7 +7,7 @@ namespace rill::ops {
 /// Returns the type of a reshaped value. If the extents of x are known, an open extent of `to` is computed; otherwise
 /// equal names cancel out. Refuses a reshape that certainly changes the number of elements.
 constexpr type reshaped(type const& x, type to, checks expects = {}) {
-  expects(to.has_rank(), "reshape: the rank to reshape to is not known");
+  if (!expects(to.has_rank(), "reshape: the rank to reshape to is not known")) return to;
   to.element = x.element;
   std::array<bool, max_rank> cancelled{};
   std::size_t open = max_rank, opens = 0, unnamed = 0;  // extents of `to` that are no numbers and not among x's names
@@ -15,7 +15,7 @@ constexpr type reshaped(type const& x, type to, checks expects = {}) {
   bool const known = x.is_known();
   for (std::size_t i = 0; i < to.rank; ++i) {
     if (to[i].known()) {
-      want = to[i].extent == 0 ? 0 : checked_product(want, to[i].extent);
+      want = to[i].extent == 0 ? 0 : checked_product(want, to[i].extent, expects);
       continue;
     }
     unnamed += to[i] == unknown;
@@ -28,15 +28,15 @@ constexpr type reshaped(type const& x, type to, checks expects = {}) {
   if (!x.has_rank()) return to;
   bool rest_known = true;
   for (std::size_t j = 0; j < x.rank; ++j) {
-    if (x[j].known()) have = have == 0 || x[j].extent == 0 ? 0 : checked_product(have, x[j].extent);
+    if (x[j].known()) have = have == 0 || x[j].extent == 0 ? 0 : checked_product(have, x[j].extent, expects);
     else rest_known = rest_known && cancelled[j];
   }
   if (!rest_known) return to;
   if (opens == 0) expects(have == want, "reshape: the number of elements changes", have, want);
   if (opens == 1 && known) {
-    expects(want != 0, "reshape: an extent can't be inferred if there are no elements");
-    expects(have % want == 0, "reshape: the number of elements changes", have, want);
-    to[open] = dim(have / want);
+    if (expects(want != 0, "reshape: an extent can't be inferred if there are no elements") &&
+        expects(have % want == 0, "reshape: the number of elements changes", have, want))
+      to[open] = dim(have / want);
   } else if (opens == 1 && want != 0) {
     expects(have % want == 0, "reshape: the number of elements changes", have, want);
     if (to[open] == unknown) to[open] = dim(have / want);
@@ -74,7 +74,8 @@ struct reshape_like_op {
   static constexpr bool aliases_input = true;
   static constexpr type infer(no_attributes, type const& x, type const& other, checks expects = {}) {
     if (x.is_known() && other.is_known())
-      expects(elements(x.shape()) == elements(other.shape()), "reshape_like: the number of elements changes");
+      expects(elements(x.shape(), expects) == elements(other.shape(), expects),
+              "reshape_like: the number of elements changes");
     return other.with(x.element);
   }
   static cost work(no_attributes, std::span<type const>, std::span<type const>) { return {}; }
@@ -97,7 +98,7 @@ struct flatten_rows_op {
     if (!expects(x.rank > 0, "flatten_rows: a scalar has no rows")) return x;
     dim rows = x.rank == 2 ? x[0] : dim(1);
     for (std::size_t i = 0; x.rank != 2 && i + 1 < x.rank; ++i)
-      rows = rows.known() && x[i].known() ? dim(checked_product(rows.extent, x[i].extent)) : unknown;
+      rows = rows.known() && x[i].known() ? dim(checked_product(rows.extent, x[i].extent, expects)) : unknown;
     return {x.element, {rows, x[x.rank - std::size_t{1}]}};
   }
   static cost work(no_attributes, std::span<type const>, std::span<type const>) { return {}; }

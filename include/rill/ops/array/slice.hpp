@@ -13,12 +13,7 @@ struct boxed {
 
   /// Returns the type of the box within x.
   constexpr type within(type const& x, checks expects = {}) const {
-    expects(begin.size() == size.size(), "slice: begin and size have different lengths");
-    for (std::size_t i = 0; i < begin.size(); ++i) {
-      expects(begin[i] >= 0, "slice: begin is negative");
-      expects(size[i] >= -1, "slice: a size is negative, and not -1 for the end of the axis");
-    }
-    expects(!x.has_rank() || x.rank == begin.size(), "slice: begin and size must have a number for each axis");
+    if (!check(x, expects)) return x;
     type y{x.element};
     for (std::size_t i = 0; i < begin.size(); ++i) {
       if (!x.has_rank() || !x[i].known()) {
@@ -27,11 +22,22 @@ struct boxed {
         continue;
       }
       auto const extent = x[i].extent;
-      expects(begin[i] <= extent, "slice: begin is beyond the end of the operand");
-      expects(size[i] <= extent - begin[i], "slice: the box extends beyond the end of the operand");
+      if (!expects(begin[i] <= extent, "slice: begin is beyond the end of the operand") ||
+          !expects(size[i] <= extent - begin[i], "slice: the box extends beyond the end of the operand"))
+        return x;
       y.push_back(size[i] < 0 ? extent - begin[i] : size[i]);
     }
     return y;
+  }
+
+ private:
+  constexpr bool check(type const& x, checks expects) const {
+    if (!expects(begin.size() == size.size(), "slice: begin and size have different lengths")) return false;
+    for (std::size_t i = 0; i < begin.size(); ++i)
+      if (!expects(begin[i] >= 0, "slice: begin is negative") ||
+          !expects(size[i] >= -1, "slice: a size is negative, and not -1 for the end of the axis"))
+        return false;
+    return expects(!x.has_rank() || x.rank == begin.size(), "slice: begin and size must have a number for each axis");
   }
 };
 

@@ -39,13 +39,13 @@ struct source_positions_op {
     auto const extent =
         x[checked_axis(a.axis, x.rank, "source_positions: the axis is out of range for the operand's rank", expects)];
     if (!extent.known()) return {dtype::int64, {unknown}};
-    auto const most = INT64_MAX - checked_product(extent.extent, a.times);
+    auto const copies = checked_product(extent.extent, a.times, expects), most = INT64_MAX - copies;
     if (!expects(a.before <= most && a.after <= most - a.before,
                  "source_positions: the extent does not fit in 64 bits"))
       return {dtype::int64, {unknown}};
     expects(extent.extent > 0 || (a.before == 0 && a.after == 0),
             "source_positions: an axis without elements can't be padded");
-    return {dtype::int64, {checked_product(extent.extent * a.times + a.before + a.after, a.each)}};
+    return {dtype::int64, {checked_product(copies + a.before + a.after, a.each, expects)}};
   }
 #if RILL_DEFINITIONS
   /// Returns the position in [0, n) that is at `p` where a border lies beyond the n positions.

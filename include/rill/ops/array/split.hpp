@@ -185,15 +185,22 @@ inline std::vector<value> split_lengths(value x, std::vector<std::int64_t> lengt
 }
 /// Returns the same as a tuple of typed handles: `auto [a, b] = split_lengths<extents{2, -1}>(x)`.
 template <extents Lengths, std::int64_t Axis = 0, operand X> auto split_lengths(X x) {
-  auto const parts = split_lengths(value(x), {Lengths.begin(), Lengths.end()}, Axis);
-  return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-    if constexpr (typed<X>) {
-      return std::tuple{
-          expr<detail::result_types<ops::part_of_lengths<Index>,
-                                    typename ops::part_of_lengths<Index>::attributes{Lengths, Axis}, X>()>{
-              parts[Index]}...};
-    } else return std::array{parts[Index]...};
-  }(std::make_index_sequence<Lengths.size()>{});
+  using first = ops::part_of_lengths<0>;
+  constexpr typename first::attributes how{Lengths, Axis};
+  if constexpr (detail::is_refused<first, how, X>()) {
+    (void)detail::refuse<first, how, X>();
+    return std::array<detail::refused, Lengths.size()>{};
+  } else {
+    auto const parts = split_lengths(value(x), {Lengths.begin(), Lengths.end()}, Axis);
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      if constexpr (typed<X>) {
+        return std::tuple{
+            expr<detail::result_types<ops::part_of_lengths<Index>,
+                                      typename ops::part_of_lengths<Index>::attributes{Lengths, Axis}, X>()>{
+                parts[Index]}...};
+      } else return std::array{parts[Index]...};
+    }(std::make_index_sequence<Lengths.size()>{});
+  }
 }
 
 /// Returns the parts of x between positions along an axis, where it is cut: `split_at(x, {2, 5})` has rows 0 and 1,

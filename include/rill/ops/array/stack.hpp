@@ -25,12 +25,20 @@ namespace detail {
 
 /// Returns the number of slices along an axis.
 constexpr std::int64_t slices_of(type const& x, std::int64_t axis, checks expects = {}) {
-  expects(x.has_rank(), "unstack: the operand's rank must be known");
+  if (!expects(x.has_rank(), "unstack: the operand's rank must be known")) return 1;
   auto const extent =
       x[checked_axis(axis, x.rank, "unstack: the axis is out of range for the operand's rank", expects)];
   expects(extent.known(), "unstack: the extent of the axis must be known");
   return extent.extent;
 }
+
+struct unstacking {
+  static constexpr std::string_view name = "unstack";
+  static constexpr std::int8_t arity = 1;
+  static constexpr std::int64_t infer(ops::axis_attributes const& a, type const& x, checks expects = {}) {
+    return slices_of(x, a.axis, expects);
+  }
+};
 
 }  // namespace detail
 
@@ -47,12 +55,16 @@ inline std::vector<value> unstack(value x, std::int64_t axis = 0) try {
 
 /// Returns the same as an array of typed handles: `auto [a, b] = unstack<1>(x)`.
 template <std::int64_t Axis, typed X> auto unstack(X x) try {
-  constexpr auto count = detail::slices_of(X::static_type, Axis);
-  static_assert(count > 0, "unstack: there are no slices");
-  auto const parts = split<count, Axis>(x);
-  return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-    return std::array{squeeze<Axis>(parts[Index])...};
-  }(std::make_index_sequence<static_cast<std::size_t>(count)>{});
+  using rules = detail::unstacking;
+  constexpr auto count = detail::inferred_by<rules, ops::axis_attributes{Axis}, X>();
+  if constexpr (count.refused()) return detail::refuse<rules, ops::axis_attributes{Axis}, X>();
+  else {
+    static_assert(count.types > 0, "unstack: there are no slices");
+    auto const parts = split<count.types, Axis>(x);
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      return std::array{squeeze<Axis>(parts[Index])...};
+    }(std::make_index_sequence<static_cast<std::size_t>(count.types)>{});
+  }
 } catch (...) {
   rethrow_as_error();
 }

@@ -16,7 +16,7 @@ struct image_extents {
 
 /// Returns the type of images with another height and width. Fails with `why` if x can't be images.
 constexpr type resized(type const& x, std::int64_t height, std::int64_t width, char const* why, checks expects = {}) {
-  if (!x.has_rank() || !expects(x.rank == 3 || x.rank == 4, why)) return x;
+  if (!x.has_rank() || height < 0 || width < 0 || !expects(x.rank == 3 || x.rank == 4, why)) return x;
   type y = x;
   y[y.rank - 3u] = height, y[y.rank - 2u] = width;
   return y;

@@ -26,11 +26,11 @@ struct decode_csv_op {
   };
   static constexpr type infer(attributes const& a, type const& strings, checks expects = {}) {
     expects(!dtypes::complexes.contains(a.of.element), "decode_csv: CSV has no complex numbers");
-    expects(a.of.is_known(), "decode_csv: the extents of a record's values must be known");
+    if (!expects(a.of.is_known(), "decode_csv: the extents of a record's values must be known")) return a.of;
     expects(a.delimiter != '"' && a.delimiter != '\n' && a.delimiter != '\r',
             "decode_csv: the delimiter cannot be a quote or the end of a line");
     expects(a.first >= 0 && a.fields_of_record > 0 && a.first <= a.fields_of_record &&
-                rill::elements(a.of.shape()) <= a.fields_of_record - a.first,
+                rill::elements(a.of.shape(), expects) <= a.fields_of_record - a.first,
             "decode_csv: a record has fewer fields than are to be read");
     return for_each_string(a.of, strings, "decode_csv: the operand is not of strings", expects);
   }

@@ -6,10 +6,10 @@ namespace rill::ops {
 
 /// Returns the type of one value for each string: the axes of the strings, then the axes of the value.
 constexpr type for_each_string(type const& of, type const& strings, char const* why, checks expects = {}) {
-  expects(strings.element == dtype::string, why);
-  if (!strings.has_rank()) return type::of_unknown_rank(of.element);
+  if (!expects(strings.element == dtype::string, why) || !of.has_rank() || !strings.has_rank())
+    return type::of_unknown_rank(of.element);
   type y = strings.with(of.element);
-  for (std::size_t i = 0; i < of.rank; ++i) y.push_back(of[i]);
+  for (std::size_t i = 0; i < of.rank; ++i) y.push_back(of[i], expects);
   return y;
 }
 

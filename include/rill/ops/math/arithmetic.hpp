@@ -204,4 +204,62 @@ template <number N, operand X> auto operator-(N n, X x) { return record<ops::sub
 template <number N, operand X> auto operator*(N n, X x) { return record<ops::mul_op>(like(x, n), x); }
 template <number N, operand X> auto operator/(N n, X x) { return record<ops::div_op>(like(x, n), x); }
 
+namespace detail {
+/// Whether a program may take it for an operand: a list of numbers, or text.
+template <class Y>
+concept list_or_text = !operand<Y> && requires(Y const& y) { std::data(y), std::size(y); };
+}  // namespace detail
+/// Refuses lists and text, with a sentence in place of a list of operators.
+template <operand X, detail::list_or_text Y> detail::refused operator+(X, Y const&) {
+  constexpr bool is_operand = !detail::list_or_text<Y>;
+  static_assert(is_operand,
+                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  return {};
+}
+template <detail::list_or_text Y, operand X> detail::refused operator+(Y const&, X) {
+  constexpr bool is_operand = !detail::list_or_text<Y>;
+  static_assert(is_operand,
+                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  return {};
+}
+/// Refuses lists and text, with a sentence in place of a list of operators.
+template <operand X, detail::list_or_text Y> detail::refused operator-(X, Y const&) {
+  constexpr bool is_operand = !detail::list_or_text<Y>;
+  static_assert(is_operand,
+                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  return {};
+}
+template <detail::list_or_text Y, operand X> detail::refused operator-(Y const&, X) {
+  constexpr bool is_operand = !detail::list_or_text<Y>;
+  static_assert(is_operand,
+                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  return {};
+}
+/// Refuses lists and text, with a sentence in place of a list of operators.
+template <operand X, detail::list_or_text Y> detail::refused operator*(X, Y const&) {
+  constexpr bool is_operand = !detail::list_or_text<Y>;
+  static_assert(is_operand,
+                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  return {};
+}
+template <detail::list_or_text Y, operand X> detail::refused operator*(Y const&, X) {
+  constexpr bool is_operand = !detail::list_or_text<Y>;
+  static_assert(is_operand,
+                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  return {};
+}
+/// Refuses lists and text, with a sentence in place of a list of operators.
+template <operand X, detail::list_or_text Y> detail::refused operator/(X, Y const&) {
+  constexpr bool is_operand = !detail::list_or_text<Y>;
+  static_assert(is_operand,
+                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  return {};
+}
+template <detail::list_or_text Y, operand X> detail::refused operator/(Y const&, X) {
+  constexpr bool is_operand = !detail::list_or_text<Y>;
+  static_assert(is_operand,
+                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  return {};
+}
+
 }  // namespace rill

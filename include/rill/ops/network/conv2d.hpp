@@ -47,9 +47,9 @@ template <class Op> struct convolving {
   static constexpr sliding along(convolution const& a, type const& filter, std::size_t axis, checks expects = {}) {
     auto const pads = checked_pads(a.pad, a.pads, expects);
     auto const window = filter.has_rank() && filter[axis].known() ? filter[axis].extent : 1;
-    expects(window >= 1 && window <= INT32_MAX,
-            "conv2d: the height and width of the filter must be from 1 to 2147483647");
-    return {window,
+    bool const fits = expects(window >= 1 && window <= INT32_MAX,
+                              "conv2d: the height and width of the filter must be from 1 to 2147483647");
+    return {fits ? window : 1,
             pair_of(a.stride, 1, 1, "conv2d: strides must be two positive numbers", expects)[axis],
             pair_of(a.dilation, 1, 1, "conv2d: dilations must be two positive numbers", expects)[axis],
             a.pad,

@@ -37,21 +37,22 @@ struct conv2d_transpose_op : convolving<conv2d_transpose_op> {
     expects(elements.contains(x.element), "conv2d_transpose: the operands are not floats; cast them");
     expects(x.element == filter.element,
             "conv2d_transpose: the operands have different element types; cast one of them");
-    expects(a.size.empty() || (a.size.size() == 2 && a.size[0] > 0 && a.size[1] > 0),
-            "conv2d_transpose: the size of the result must be two positive numbers");
+    bool const sized = expects(a.size.empty() || (a.size.size() == 2 && a.size[0] > 0 && a.size[1] > 0),
+                               "conv2d_transpose: the size of the result must be two positive numbers");
     // The kernel plans for each phase of the strides.
     for (auto stride : a.of_result().stride) expects(stride <= 65536, "conv2d_transpose: a stride is above 65536");
-    expects(!x.has_rank() || x.rank == 4,
-            "conv2d_transpose: the image is not of rank 4: [batch, height, width, channels]");
-    expects(!filter.has_rank() || filter.rank == 4,
-            "conv2d_transpose: the filter is not of rank 4: [height, width, out_channels, channels]");
+    if (!expects(!x.has_rank() || x.rank == 4,
+                 "conv2d_transpose: the image is not of rank 4: [batch, height, width, channels]") ||
+        !expects(!filter.has_rank() || filter.rank == 4,
+                 "conv2d_transpose: the filter is not of rank 4: [height, width, out_channels, channels]") ||
+        !sized)
+      return x;
     if (x.has_rank() && filter.has_rank())
       agree(x[3], filter[3], "conv2d_transpose: image and filter differ in their channels", expects);
     type y{x.element, {unknown, unknown, unknown, filter.has_rank() ? filter[2] : unknown}};
     if (x.has_rank()) y[0] = x[0];
     for (std::size_t i = 0; i < 2; ++i) y[i + 1] = extent(a, x, filter, i, expects);
-    // A refused operand may lack the extents that follow.
-    if (x.has_rank() && x.rank == 4 && (!filter.has_rank() || filter.rank == 4))
+    if (x.has_rank())
       expects(accepts(result(a.of_result(), y, filter, expects), x),
               "conv2d_transpose: the convolution of images of that size does not give images of x's extents");
     return y;
@@ -80,7 +81,7 @@ struct conv2d_transpose_op : convolving<conv2d_transpose_op> {
   static constexpr dim extent(attributes const& a, type const& x, type const& filter, std::size_t axis,
                               checks expects) {
     auto const windows = along(a.of_result(), filter, axis, expects);
-    if (!a.size.empty()) return a.size.size() == 2 ? dim(a.size[axis]) : unknown;
+    if (!a.size.empty()) return a.size[axis];
     if (x.has_rank() && a.pad == padding::same && windows.stride == 1) return x[axis + 1];
     if (!x.has_rank() || !x[axis + 1].known()) return unknown;
     auto const count = x[axis + 1].extent;
@@ -88,7 +89,8 @@ struct conv2d_transpose_op : convolving<conv2d_transpose_op> {
     if (a.pad == padding::same) return count * windows.stride;
     if (!filter.has_rank() || !filter[axis].known()) return unknown;
     auto const least = (count - 1) * windows.stride + windows.reach() - windows.before - windows.after;
-    expects(count > 0 && least > 0, "conv2d_transpose: no image is that small; set another size or padding");
+    if (!expects(count > 0 && least > 0, "conv2d_transpose: no image is that small; set another size or padding"))
+      return unknown;
     return least;
   }
 };

@@ -20,10 +20,10 @@ struct sliding {
   constexpr std::int64_t reach() const { return (window - 1) * dilation + 1; }
   /// Returns the number of windows over an extent. Fails with `why` if the window is larger than the padded image.
   constexpr std::int64_t count(std::int64_t extent, char const* why, checks expects = {}) const {
-    expects(extent <= INT64_MAX / 4, "an extent is too large for sliding windows");
+    if (!expects(extent <= INT64_MAX / 4, "an extent is too large for sliding windows")) return 0;
     if (pad == padding::same) return extent / stride + (extent % stride != 0);
     auto const padded = extent + (pad == padding::given ? before + after : 0);
-    expects(padded >= reach(), why);
+    if (!expects(padded >= reach(), why)) return 0;
     return (padded - reach()) / stride + 1;
   }
   /// Returns the padding before the first pixel.
@@ -43,12 +43,13 @@ struct sliding {
 };
 
 /// Returns a list of two numbers for height and width, each in [least, 2^31); `otherwise` for both if the list is
-/// empty.
+/// empty or refused.
 constexpr extents pair_of(extents const& given, std::int64_t otherwise, std::int64_t least, char const* why,
                           checks expects = {}) {
   if (given.empty()) return extents{otherwise, otherwise};
-  expects(given.size() == 2, why);
-  for (auto v : given) expects(v >= least && v <= INT32_MAX, why);
+  if (!expects(given.size() == 2, why)) return extents{otherwise, otherwise};
+  for (auto v : given)
+    if (!expects(v >= least && v <= INT32_MAX, why)) return extents{otherwise, otherwise};
   return given;
 }
 
@@ -57,9 +58,11 @@ constexpr extents checked_pads(padding pad, extents const& pads, checks expects 
   expects(pad == padding::same || pad == padding::valid || pad == padding::given,
           "unknown padding (same, valid, given)");
   expects((pad == padding::given) == !pads.empty(), "`pads` must be set if, and only if, `pad` is padding::given");
-  if (pads.empty()) return extents{0, 0, 0, 0};
-  expects(pads.size() == 4, "`pads` must have four numbers: top, bottom, left and right");
-  for (auto p : pads) expects(p >= 0 && p <= INT32_MAX, "a padding is negative, or too large");
+  extents const none{0, 0, 0, 0};
+  if (pads.empty() || !expects(pads.size() == 4, "`pads` must have four numbers: top, bottom, left and right"))
+    return none;
+  for (auto p : pads)
+    if (!expects(p >= 0 && p <= INT32_MAX, "a padding is negative, or too large")) return none;
   return pads;
 }
 

@@ -35,7 +35,7 @@ struct uniform_op : draw_rules {
                                                             : 1.7976931348623157e308;
       expects(-most <= a.low && a.high <= most, "uniform: a bound does not fit in the element type");
     } else {
-      expects(a.first < a.last, "uniform: the lower bound must be less than the upper bound");
+      if (!expects(a.first < a.last, "uniform: the lower bound must be less than the upper bound")) return a.of;
       visit(a.of.element, [&]<class T>() {
         if constexpr (std::integral<T> && !std::same_as<T, bool>)
           expects(std::in_range<T>(a.first) && std::in_range<T>(a.last - 1),

@@ -54,7 +54,9 @@ inline value cumprod(value x, std::int64_t axis, cumulative how) {
 /// Returns the products of the elements up to each place of an axis: `cumprod<0>(x)`,
 /// `cumprod<-1>(x, {.exclusive = true})`. Integers wrap; float16 and bfloat16 are multiplied as float32.
 template <std::int64_t Axis, operand X> auto cumprod(X x, cumulative how = {}) {
-  return detail::along<ops::cumprod_op, ops::along_axis{Axis}>(x, [&](value v) { return cumprod(v, Axis, how); });
+  if constexpr (detail::is_refused<ops::cumprod_op, ops::along_axis{Axis}, X>())
+    return detail::refuse<ops::cumprod_op, ops::along_axis{Axis}, X>();
+  else return detail::along<ops::cumprod_op, ops::along_axis{Axis}>(x, [&](value v) { return cumprod(v, Axis, how); });
 }
 
 }  // namespace rill

@@ -61,7 +61,9 @@ template <class Op, auto Attributes, class X, class F> auto along(X x, F f) {
 /// Returns the sums of the elements up to each place of an axis: `cumsum<0>(x)`, `cumsum<-1>(x, {.exclusive = true})`,
 /// `cumsum<1>(x, {.reverse = true})`. Integers wrap; float16 and bfloat16 are added as float32.
 template <std::int64_t Axis, operand X> auto cumsum(X x, cumulative how = {}) {
-  return detail::along<ops::cumsum_op, ops::along_axis{Axis}>(x, [&](value v) { return cumsum(v, Axis, how); });
+  if constexpr (detail::is_refused<ops::cumsum_op, ops::along_axis{Axis}, X>())
+    return detail::refuse<ops::cumsum_op, ops::along_axis{Axis}, X>();
+  else return detail::along<ops::cumsum_op, ops::along_axis{Axis}>(x, [&](value v) { return cumsum(v, Axis, how); });
 }
 
 }  // namespace rill

@@ -9,11 +9,15 @@ namespace rill {
 
 /// Returns the mean and the variance over the given axes, or all: `auto [m, v] = moments<0>(x)`.
 template <std::int64_t... Axes, operand X> auto moments(X x, ddof by = {}) {
-  return std::pair{mean<Axes...>(x), variance<Axes...>(x, by)};
+  if constexpr (detail::is_refused<ops::mean_op, ops::reduction{extents{Axes...}}, X>())
+    return std::pair{detail::refuse<ops::mean_op, ops::reduction{extents{Axes...}}, X>(), detail::refused{}};
+  else return std::pair{mean<Axes...>(x), variance<Axes...>(x, by)};
 }
 /// Returns the mean and the variance, with the reduced axes left as extents of 1: `moments<1>(x, keep)`.
 template <std::int64_t... Axes, operand X> auto moments(X x, keep_extents, ddof by = {}) {
-  return std::pair{mean<Axes...>(x, keep), variance<Axes...>(x, keep, by)};
+  if constexpr (detail::is_refused<ops::mean_op, ops::reduction{extents{Axes...}}, X>())
+    return std::pair{detail::refuse<ops::mean_op, ops::reduction{extents{Axes...}}, X>(), detail::refused{}};
+  else return std::pair{mean<Axes...>(x, keep), variance<Axes...>(x, keep, by)};
 }
 /// Returns the same over axes known only at run time; an empty list means all axes.
 inline std::pair<value, value> moments(value x, extents const& axes, bool keeping = false, ddof by = {}) {
@@ -23,11 +27,15 @@ inline std::pair<value, value> moments(value x, extents const& axes, bool keepin
 /// Returns the square root of the variance over the given axes, or all: `standard_deviation<0>(x)`,
 /// `standard_deviation(x, ddof{1})`. The derivative where all elements are equal is 0.
 template <std::int64_t... Axes, operand X> auto standard_deviation(X x, ddof by = {}) {
-  return detail::in_wide([by](auto v) { return detail::root(variance<Axes...>(v, by), 0.5); }, x);
+  constexpr auto over = detail::variance_over<false, Axes...>;
+  if constexpr (detail::is_refused<ops::variance_op, over, X>()) return detail::refuse<ops::variance_op, over, X>();
+  else return detail::in_wide([by](auto v) { return detail::root(variance<Axes...>(v, by), 0.5); }, x);
 }
 /// Returns the standard deviation, with the reduced axes left as extents of 1.
 template <std::int64_t... Axes, operand X> auto standard_deviation(X x, keep_extents, ddof by = {}) {
-  return detail::in_wide([by](auto v) { return detail::root(variance<Axes...>(v, keep, by), 0.5); }, x);
+  constexpr auto over = detail::variance_over<true, Axes...>;
+  if constexpr (detail::is_refused<ops::variance_op, over, X>()) return detail::refuse<ops::variance_op, over, X>();
+  else return detail::in_wide([by](auto v) { return detail::root(variance<Axes...>(v, keep, by), 0.5); }, x);
 }
 /// Returns the same over axes known only at run time; an empty list means all axes.
 inline value standard_deviation(value x, extents const& axes, bool keeping = false, ddof by = {}) {

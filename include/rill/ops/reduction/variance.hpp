@@ -79,23 +79,33 @@ inline value variance(value x, extents const& axes, bool keeping = false, ddof b
 }
 
 namespace detail {
-template <class X> auto variance_over(X x, extents const& axes, bool keeping, ddof by, auto known) {
-  if constexpr (typed<X>) {
-    constexpr type result = ops::variance_op::infer({known().axes, known().keep, 0}, X::static_type);
-    provide_kernels<ops::variance_op, X::static_type.element>();
-    return expr<result>{variance(value(x), axes, keeping, by)};
-  } else return variance(value(x), axes, keeping, by);
+/// Returns the variance over axes whose result has a type that is known.
+template <type Result, class X> expr<Result> typed_variance(X x, ops::reduction const& over, ddof by) {
+  provide_kernels<ops::variance_op, X::static_type.element>();
+  return {variance(value(x), over.axes, over.keep, by)};
 }
+template <bool Keep, std::int64_t... Axes>
+inline constexpr ops::variance_op::attributes variance_over{extents{Axes...}, Keep, 0};
 }  // namespace detail
 
 /// Returns the variance over the given axes, or all: `variance<0>(x)`, `variance(x)`. Accurate for large means; NaN
 /// unless there are more elements than ddof.
 template <std::int64_t... Axes, operand X> auto variance(X x, ddof by = {}) {
-  return detail::variance_over(x, extents{Axes...}, false, by, [] { return ops::reduction{extents{Axes...}}; });
+  if constexpr (typed<X>) {
+    constexpr auto over = detail::variance_over<false, Axes...>;
+    constexpr auto result = detail::inferred_by<ops::variance_op, over, X>();
+    if constexpr (result.refused()) return detail::refuse<ops::variance_op, over, X>();
+    else return detail::typed_variance<result.types>(x, {over.axes, over.keep}, by);
+  } else return variance(value(x), extents{Axes...}, false, by);
 }
 /// Returns the variance, with the reduced axes left as extents of 1.
 template <std::int64_t... Axes, operand X> auto variance(X x, keep_extents, ddof by = {}) {
-  return detail::variance_over(x, extents{Axes...}, true, by, [] { return ops::reduction{extents{Axes...}, true}; });
+  if constexpr (typed<X>) {
+    constexpr auto over = detail::variance_over<true, Axes...>;
+    constexpr auto result = detail::inferred_by<ops::variance_op, over, X>();
+    if constexpr (result.refused()) return detail::refuse<ops::variance_op, over, X>();
+    else return detail::typed_variance<result.types>(x, {over.axes, over.keep}, by);
+  } else return variance(value(x), extents{Axes...}, true, by);
 }
 
 }  // namespace rill

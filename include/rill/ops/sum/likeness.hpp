@@ -32,7 +32,7 @@ struct likeness {
       bool const put_in = axes.contains(at) || axes.contains(at - static_cast<std::int64_t>(rank));
       if (!expects(put_in || from < small.rank, "an axis is out of range for the larger value's rank, or occurs twice"))
         return y;
-      y.push_back(put_in ? dim(1) : small[from++]);
+      y.push_back(put_in ? dim(1) : small[from++], expects);
     }
     return y;
   }

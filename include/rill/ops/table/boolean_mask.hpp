@@ -24,11 +24,13 @@ inline value boolean_mask(value x, value mask) {
 template <typed X, typed Mask> auto boolean_mask(X x, Mask mask) {
   constexpr auto axes = Mask::static_type.rank;
   static_assert(Mask::static_type.element == dtype::boolean, "boolean_mask: the mask is not a bool");
-  static_assert(axes != unknown_rank && axes > 0 && axes <= X::static_type.rank,
-                "boolean_mask: the mask must have at least one axis, and no more than the operand");
-  constexpr auto rows = ops::merge_axes_op::infer({0, axes}, X::static_type);
-  detail::provide_kernels<ops::scatter_like_op, X::static_type.element>();
-  return expr<stacked(row_of(rows), unknown)>{boolean_mask(value(x), value(mask))};
+  constexpr bool fits = axes != unknown_rank && axes > 0 && axes <= X::static_type.rank;
+  static_assert(fits, "boolean_mask: the mask must have at least one axis, and no more than the operand");
+  if constexpr (fits) {
+    constexpr auto rows = ops::merge_axes_op::infer({0, axes}, X::static_type);
+    detail::provide_kernels<ops::scatter_like_op, X::static_type.element>();
+    return expr<stacked(row_of(rows), unknown)>{boolean_mask(value(x), value(mask))};
+  } else return detail::refused{};
 }
 
 }  // namespace rill

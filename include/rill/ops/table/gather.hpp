@@ -36,7 +36,7 @@ struct rows_like_op {
     expects(accepts(gathered(table, which, expects).with(rows.element), rows),
             "rows_like: there is not a row for each index");
     if (!table.has_rank()) return type::of_unknown_rank(rows.element);
-    type y{rows.element, {which.is_known() ? dim(elements(which.shape())) : unknown}};
+    type y{rows.element, {which.is_known() ? dim(elements(which.shape(), expects)) : unknown}};
     for (std::size_t i = 1; i < table.rank; ++i) y.push_back(table[i]);
     return y;
   }

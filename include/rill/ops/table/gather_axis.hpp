@@ -12,9 +12,9 @@ constexpr type gathered_along(std::int64_t along, type const& x, type const& whi
   auto const axis = checked_axis(along, x.rank, "gather: the axis is out of range for the operand's rank", expects);
   type y{x.element};
   for (std::size_t i = 0; i < x.rank; ++i) {
-    if (i != axis) y.push_back(x[i]);
+    if (i != axis) y.push_back(x[i], expects);
     else
-      for (std::size_t k = 0; k < which.rank; ++k) y.push_back(which[k]);
+      for (std::size_t k = 0; k < which.rank; ++k) y.push_back(which[k], expects);
   }
   return y;
 }

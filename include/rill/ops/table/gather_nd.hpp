@@ -61,6 +61,15 @@ constexpr std::int64_t indices_each(type const& which, checks expects = {}) {
   return known ? which[which.rank - std::size_t{1}].extent : 1;
 }
 
+struct gather_nd_rules {
+  static constexpr std::string_view name = "gather_nd";
+  static constexpr std::int8_t arity = 2;
+  static constexpr std::int64_t infer(no_attributes, type const& table, type const& which, checks expects = {}) {
+    (void)row_numbers_op::infer({}, which, table, expects);
+    return indices_each(which, expects);
+  }
+};
+
 }  // namespace rill::ops
 
 namespace rill {
@@ -70,9 +79,13 @@ namespace rill {
 /// if an index is out of range.
 template <operand Table, operand Which> auto gather_nd(Table table, Which which) {
   if constexpr (typed<Table> && typed<Which>) {
-    constexpr auto count = ops::indices_each(Which::static_type);
-    auto const rows = record<ops::row_numbers_op>(which, table);
-    return gather(merge_axes<0, count>(expr<Table::static_type>(table)), rows);
+    using rules = ops::gather_nd_rules;
+    constexpr auto count = detail::inferred_by<rules, no_attributes{}, Table, Which>();
+    if constexpr (count.refused()) return detail::refuse<rules, no_attributes{}, Table, Which>();
+    else {
+      auto const rows = record<ops::row_numbers_op>(which, table);
+      return gather(merge_axes<0, count.types>(expr<Table::static_type>(table)), rows);
+    }
   } else {
     auto const count = ops::indices_each(value(which).type());
     value const rows = record_erased<ops::row_numbers_op>(detail::graph_of(table), {}, {which, table});

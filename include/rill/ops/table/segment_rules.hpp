@@ -12,14 +12,14 @@ namespace rill::ops {
 /// those of the ids.
 constexpr type segmented(std::int64_t count, bool sorted, type const& x, type const& ids, checks expects = {}) {
   expects(dtypes::indices.contains(ids.element), "segments: the ids are neither int32 nor int64");
-  expects(count >= 0, "segments: the number of segments is negative");
-  if (!x.has_rank() || !ids.has_rank()) return type::of_unknown_rank(x.element);
+  if (!expects(count >= 0, "segments: the number of segments is negative") || !x.has_rank() || !ids.has_rank())
+    return type::of_unknown_rank(x.element);
   expects(!sorted || ids.rank == 1, "segments: sorted ids are a list; unsorted ids may have any rank");
-  expects(ids.rank <= x.rank, "segments: there is not a row for each id");
+  if (!expects(ids.rank <= x.rank, "segments: there is not a row for each id")) return x;
   type y{x.element, {count}};
   for (std::size_t i = 0; i < x.rank; ++i) {
     if (i < ids.rank) agree(x[i], ids[i], "segments: there is not a row for each id", expects);
-    else y.push_back(x[i]);
+    else y.push_back(x[i], expects);
   }
   return y;
 }

@@ -92,7 +92,7 @@ struct segment_take_op : segment_rules {
     expects(!a.mean || is_differentiable(segments.element),
             "segment_take: only floats and complex numbers are divided by a number of ids");
     expects(dtypes::indices.contains(ids.element), "segments: the ids are neither int32 nor int64");
-    expects(a.count >= 0, "segments: the number of segments is negative");
+    if (!expects(a.count >= 0, "segments: the number of segments is negative")) return segments;
     expects(!segments.has_rank() || (segments.rank > 0 && (segments[0] == unknown || segments[0] == dim(a.count))),
             "segment_take: there is not a row for each segment");
     return gathered(segments, ids, expects);

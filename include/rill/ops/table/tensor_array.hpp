@@ -36,7 +36,7 @@ struct array_new_op {
                                              checks expects = {}) {
     expects(!like.has_rank() || like.rank > 0, "tensor_array: a scalar has no rows");
     dim const count = like.has_rank() ? like[0] : unknown;
-    return {stacked(row.with(a.element), count), type(dtype::boolean, {count})};
+    return {stacked(row.with(a.element), count, expects), type(dtype::boolean, {count})};
   }
   static kernel cpu(kernel_request const& r);
 };
@@ -219,9 +219,12 @@ template <typed X, typed R> auto tensor_array_like(X x, R row) {
 }
 /// Returns an array of the rows of x, all written.
 template <typed X> auto tensor_array_from(X x) {
-  static_assert(X::static_type.rank > 0, "tensor_array: a scalar has no rows");
-  return tensor_array<row_of(X::static_type), X::static_type[0]>(
-      typename tensor_array<row_of(X::static_type), X::static_type[0]>::parts{x, record<ops::array_full_op>(x)});
+  constexpr bool has_rows = X::static_type.rank > 0;
+  static_assert(has_rows, "tensor_array: a scalar has no rows");
+  if constexpr (has_rows) {
+    using array = tensor_array<row_of(X::static_type), X::static_type[0]>;
+    return array(typename array::parts{x, record<ops::array_full_op>(x)});
+  } else return detail::refused{};
 }
 /// Returns an array of pieces of x of `Length` rows each, all written. The number of rows of x must be a multiple of
 /// `Length`.
