@@ -67,7 +67,7 @@ struct type {
     dims[rank++] = d;
   }
   /// The same in an operation's inference; refuses the operands for the ninth axis.
-  constexpr void push_back(dim const& d, checks expects) {
+  constexpr void push_back(dim d, checks expects) {
     if (expects(rank < max_rank, "a tensor's rank is at most 8")) dims[rank++] = d;
   }
   /// Whether the rank and all extents are known.
