@@ -1,4 +1,4 @@
-// expect: a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list
+// expect: a handle goes with handles and numbers: rill::constant(g, rill::vector({...})) is a handle with a list
 #include <rill/rill.hpp>
 void f(rill::graph& g, rill::expr<rill::of<float, 2>> x) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: lower_triangle(float32[3]): a triangle is taken of a matrix, or of an array of matrices
+// expect: lower_triangle(float32[3]): expected a matrix or an array of matrices
 #include <rill/rill.hpp>
 void f(rill::expr<rill::of<float, 3, 3>> matrix, rill::expr<rill::of<float, 3>> row) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: a graph is not printed as it is: rill::dot(g) of <rill/graph/dot.hpp> is its text
+// expect: a graph has no operator<<: rill::dot(g) of <rill/graph/dot.hpp> returns it as text
 #include <rill/rill.hpp>
 void f(std::ostream& to, rill::graph const& g) {
 #ifdef VALID

@@ -1,4 +1,4 @@
-// expect: a session is not printed as it is: session.explain({}, fetches...) says what a step runs
+// expect: a session has no operator<<: session.explain({}, fetches...) says what a step runs
 #include <rill/rill.hpp>
 void f(std::ostream& to, rill::session& s, rill::value x) {
 #ifdef VALID

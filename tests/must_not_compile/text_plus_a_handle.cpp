@@ -1,4 +1,4 @@
-// expect: a handle meets handles and numbers
+// expect: a handle goes with handles and numbers
 #include <rill/rill.hpp>
 void f(rill::value x) {
 #ifdef VALID

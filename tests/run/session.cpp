@@ -694,5 +694,12 @@ TEST(session, refuses_names_of_clients_that_are_none) {
     EXPECT_NE(sentence([&] { client{name}; }).find("expected the name of a client"), std::string::npos) << name;
 }
 
+TEST(session, is_no_text_and_neither_is_a_graph_but_mocks_may_take_them) {
+  graph g;
+  session const s(g);
+  EXPECT_EQ(testing::PrintToString(s), "");
+  EXPECT_EQ(testing::PrintToString(g), "");
+}
+
 }  // namespace
 }  // namespace rill

@@ -54,7 +54,7 @@ class error : public std::exception {
  public:
   /// If memory for the sentence can't be allocated, the error says "no memory" instead.
   error(rill::code what_kind, std::string sentence, std::string at = {}, std::string device = {}) noexcept;
-  /// The same for a sentence that has no memory yet.
+  /// The same for a literal, which is copied here, so that a lack of memory can't escape from the copy.
   error(rill::code what_kind, char const* sentence) noexcept;
   /// Returns the error "no memory", which allocates nothing.
   static error no_memory() noexcept { return {}; }

@@ -128,13 +128,12 @@ template <class Op, auto Attributes, typed... X> constexpr auto result_types() {
   }
   return result.types;
 }
-/// Returns what the rules of a function, an `infer` such as an operation's, make of typed operands: what they infer, or
-/// why they refuse the operands.
+/// Returns the result of `Rules::infer` for typed operands, or why it refuses them.
 template <class Rules, auto Attributes, typed... X> constexpr auto inferred_by() {
   constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};
   return infer_or_refuse<Rules>(Attributes, std::span<type const>(inputs));
 }
-/// Stops a program with the sentence of rules that refuse these operands. Its result is deduced, so that compilers
+/// Fails compilation with the sentence by which `Rules` refuse these operands. Its result is deduced, so that compilers
 /// instantiate it where it is called, and name the program's line.
 template <class Rules, auto Attributes, typed... X> auto refuse() {
   constexpr std::array<type, sizeof...(X)> inputs{X::static_type...};

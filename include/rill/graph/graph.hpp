@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -35,13 +36,14 @@ class graph {
   template <class Stream>
     requires requires(Stream& to) { to.rdbuf(); }
   friend Stream& operator<<(Stream& to, graph const&) {
-    constexpr bool has_text = !std::is_class_v<Stream>;
-    static_assert(
-        has_text,
-        "a graph is not printed as it is: rill::dot(g) of <rill/graph/dot.hpp> is its text, and session.explain({}, "
-        "fetches...) says what a step of it runs");
+    constexpr bool is_printable = !std::is_class_v<Stream>;
+    static_assert(is_printable,
+                  "a graph has no operator<<: rill::dot(g) of <rill/graph/dot.hpp> returns it as text, and "
+                  "session.explain({}, fetches...) says what a step of it runs");
     return to;
   }
+  /// Has GoogleTest print nothing but the address of a graph that a mock's function takes.
+  friend void PrintTo(graph const&, std::ostream*) {}
 
   /// Opens a body: until it is closed, everything that is recorded in this graph goes into it
   /// (docs/architecture/graphs.md). A value from outside that a node of the body reads becomes a capture.

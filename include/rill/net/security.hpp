@@ -71,7 +71,7 @@ inline constexpr std::uint64_t max_key_file_bytes = std::uint64_t{1} << 20;
 
 }  // namespace detail
 
-// Without streams: they would end the text where memory ends.
+// No streams: when memory runs out they stop silently, and the key would be cut short.
 RILL_NET_INLINE shared_key shared_key::parse(std::string_view line) try {
   auto const refuse = [](char const* why) {
     throw error(code::invalid_argument, std::string("this is no key ('rill-key NAME task|client HEX'): ") + why);

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <thread>
 #include <tuple>
+#include <type_traits>
 #include <typeindex>
 #include <utility>
 #include <vector>
@@ -25,7 +27,7 @@
 namespace rill {
 
 namespace detail {
-/// A handle and its tensor, where a list of such pairs is expected.
+/// Catches `{x, t}` where a list, `{{x, t}}`, is expected.
 struct lone_feed {
   template <class T>
     requires(std::derived_from<T, tensor> || std::is_arithmetic_v<T>)
@@ -217,7 +219,7 @@ class session {
   /// checkpoints contain them.
   draw_counts draws() const { return executor_.draws(); }
   /// Sets how many steps have drawn random numbers. Throws error(invalid_argument) if a count is above 2^63 - 1, or the
-  /// name of a client is not UTF-8; then the counts stay as they are.
+  /// name of a client is not UTF-8; then nothing changes.
   void set_draws(draw_counts const& counts) { executor_.set_draws(counts); }
 
   /// Returns the full names of the devices that nodes may be placed on, such as "/job:ps/task:0/device:cpu:0".
@@ -231,12 +233,14 @@ class session {
   template <class Stream>
     requires requires(Stream& to) { to.rdbuf(); }
   friend Stream& operator<<(Stream& to, session const&) {
-    constexpr bool has_text = !std::is_class_v<Stream>;
-    static_assert(has_text,
-                  "a session is not printed as it is: session.explain({}, fetches...) says what a step runs, and "
+    constexpr bool is_printable = !std::is_class_v<Stream>;
+    static_assert(is_printable,
+                  "a session has no operator<<: session.explain({}, fetches...) says what a step runs, and "
                   "session.run(handle) returns a tensor, which is printed");
     return to;
   }
+  /// Has GoogleTest print nothing but the address of a session that a mock's function takes.
+  friend void PrintTo(session const&, std::ostream*) {}
 
   /// Returns how a run of these fetches is compiled, as text: what the passes did and the instructions that remain, or
   /// the `stages` that stand among the fetches, such as `stages::schedule | stages::memory` or `stages::all`.

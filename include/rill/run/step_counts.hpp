@@ -39,7 +39,7 @@ class step_counts {
   }
   draw_counts draws() const;
   /// Sets the counts of draws. Throws error(invalid_argument) if one is above 2^63 - 1, or a name is not UTF-8, as
-  /// checkpoints could not contain it; then the counts stay as they are.
+  /// checkpoints could not contain it; then nothing changes.
   void set(draw_counts const& counts);
 
  private:

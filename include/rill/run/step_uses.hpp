@@ -68,7 +68,7 @@ RILL_INLINE bool has_draws(subgraph const& sub) {
 }
 
 RILL_INLINE bool trains(graph const& g, subgraph const& sub) {
-  // A gradient, for whoever updates the variable.
+  // A gradient given to an accumulator: another step updates the variable.
   if (detail::any_node(sub, [](node const& n) { return n.op == &definition<ops::accumulator_apply_op>(); }))
     return true;
   // Variables that bodies and functions update are inputs of the nodes that run them.

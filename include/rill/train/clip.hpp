@@ -33,22 +33,24 @@ inline void check_max_norm(std::string_view who, double max_norm) try {
 /// are float64 if one value is float64 or complex128, else float32.
 struct norm_in_unit {
   value norm, unit;
-  explicit norm_in_unit(std::vector<value> const& all);
+  norm_in_unit(std::string_view who, std::vector<value> const& all);
 };
-/// Returns x * max_norm / max(norm, max_norm), computed in the norm's type and rounded to x's. A bound that the norm's
-/// type doesn't have is no bound.
+/// Returns x * max_norm / max(norm, max_norm), computed in the norm's type and rounded to x's. A max_norm beyond the
+/// range of the norm's type changes nothing.
 value bounded(value x, norm_in_unit const& n, double max_norm);
 
 }  // namespace detail
 
 /// Returns x, scaled down to the norm `max_norm` if its norm is larger; x itself if `max_norm` is infinite. The norm is
-/// the root of the sum of the elements' squares; where it is 0, so is its derivative. An infinite element becomes NaN,
-/// and the finite ones beside it 0. Throws error(invalid_argument) unless max_norm > 0.
-template <operand X> auto clip_by_norm(X x, double max_norm) {
+/// the root of the sum of the elements' squares; where it is 0, so is its derivative. If any element is
+/// infinite, it becomes NaN and all finite elements become 0. Throws error(invalid_argument) unless max_norm > 0.
+template <operand X> auto clip_by_norm(X x, double max_norm) try {
   detail::check_max_norm("clip_by_norm", max_norm);
-  value const clipped = detail::bounded(x, detail::norm_in_unit(std::vector<value>{x}), max_norm);
+  value const clipped = detail::bounded(x, detail::norm_in_unit("clip_by_norm", {x}), max_norm);
   if constexpr (typed<X>) return as<X::static_type>(clipped);
   else return clipped;
+} catch (...) {
+  rethrow_as_error();
 }
 
 /// Returns the root of the sum of the squares of all elements of all gradients: float64 if one gradient is float64 or
@@ -58,8 +60,8 @@ template <operand X> auto clip_by_norm(X x, double max_norm) {
 value global_norm(std::vector<variable_gradient> const& all);
 
 /// Returns all gradients, scaled down by one factor so that their `global_norm` is at most `max_norm`:
-/// `optimizer.apply(clip_by_global_norm(variable_gradients(loss), 1))`. An infinite `max_norm` changes nothing. If a
-/// gradient has an infinite element, that becomes NaN, and the finite ones 0. Throws error(invalid_argument) if the
+/// `optimizer.apply(clip_by_global_norm(variable_gradients(loss), 1))`. An infinite `max_norm` changes nothing. If any
+/// element is infinite, it becomes NaN and all finite elements become 0. Throws error(invalid_argument) if the
 /// list is empty or max_norm <= 0.
 std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all, double max_norm);
 
@@ -75,8 +77,9 @@ namespace detail {
 
 inline value const& elements_of(gradient const& g) { return g.sparse() ? g.rows : g.dense; }
 
-inline std::vector<value> elements_of(std::vector<variable_gradient> const& all) {
-  expects(!all.empty(), "global_norm: expected at least one gradient, got an empty list");
+inline std::vector<value> elements_of(std::string_view who, std::vector<variable_gradient> const& all) {
+  if (all.empty())
+    throw error(code::invalid_argument, std::string(who) + ": expected at least one gradient, got an empty list");
   std::vector<value> elements;
   for (auto const& each : all) elements.push_back(elements_of(each.gradient));
   return elements;
@@ -88,10 +91,12 @@ inline value as_exact_as(value x, dtype norm) {
   return cast(x, rill::is_complex(x.type().element) ? of_complex : norm);
 }
 
-RILL_INLINE norm_in_unit::norm_in_unit(std::vector<value> const& all) {
+RILL_INLINE norm_in_unit::norm_in_unit(std::string_view who, std::vector<value> const& all) {
   auto element = dtype::float32;
   for (auto const& x : all)
-    expects(is_differentiable(x.type().element), "a norm: the operand is not of floats or complex numbers; cast it");
+    if (auto const t = x.type(); !is_differentiable(t.element))
+      throw error(code::invalid_argument,
+                  std::string(who) + ": expected floats or complex numbers, got " + with_article(t) + ": cast it");
   for (auto const& x : all)
     if (auto const e = x.type().element; e == dtype::float64 || e == dtype::complex128) element = dtype::float64;
   auto const small = square_units_of(element).small;
@@ -121,7 +126,7 @@ RILL_INLINE value bounded(value x, norm_in_unit const& n, double max_norm) {
 }  // namespace detail
 
 RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) try {
-  detail::norm_in_unit const n(detail::elements_of(all));
+  detail::norm_in_unit const n("global_norm", detail::elements_of("global_norm", all));
   return n.norm / n.unit;
 } catch (...) {
   rethrow_as_error();
@@ -130,7 +135,7 @@ RILL_INLINE value global_norm(std::vector<variable_gradient> const& all) try {
 RILL_INLINE std::vector<variable_gradient> clip_by_global_norm(std::vector<variable_gradient> all,
                                                                double max_norm) try {
   detail::check_max_norm("clip_by_global_norm", max_norm);
-  detail::norm_in_unit const n(detail::elements_of(all));
+  detail::norm_in_unit const n("clip_by_global_norm", detail::elements_of("clip_by_global_norm", all));
   for (auto& each : all) {
     auto const& g = each.gradient;
     value const bounded = detail::bounded(detail::elements_of(g), n, max_norm);

@@ -9,7 +9,7 @@ namespace rill {
 /// z += dw - (√n' - √n) / rate * w; w = 0 if |z| <= l1, else (sign(z) l1 - z) / ((beta + √n') / rate + l2). So l1 makes
 /// weights exactly 0, and a weight that never had a gradient becomes 0. The slots "<variable>/ftrl/z" and
 /// "<variable>/ftrl/n" hold z and n. TensorFlow's l2_regularization_strength is half of this l2. A sparse gradient is
-/// made dense. The rate must be above 0 in each step, also where a schedule begins. For variables with 16-bit elements,
+/// made dense. The rate must be above 0 in each step, including a schedule's first. For variables with 16-bit elements,
 /// z, n and the weights are computed in float32. The variables are of floats: complex numbers have no sign.
 struct ftrl {
   rill::rate rate = 0.001;

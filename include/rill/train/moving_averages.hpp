@@ -106,7 +106,7 @@ RILL_INLINE operation moving_averages::swap() const try {
   for (std::size_t i = 0; i < variables_.size(); ++i)
     all.push_back(graph_.near(variables_[i], [&] {
       value const v = read(variables_[i]), average = read(averages_[i]);
-      // What v rounded at the last swap, where v is still that.
+      // The unrounded values of v from the last swap, where v has not changed since.
       value const exact = exact_[i] ? detail::exact_values(read(exact_[i]), v) : v;
       return graph_.after({v, average, exact}, [&] {
         std::vector<operation> both{assign(variables_[i], cast(average, v.type().element)),

@@ -6,7 +6,8 @@
 namespace rill {
 
 /// Updates s = decay * s + (1 - decay) * dw²; v = momentum * v + dw / (√s + epsilon); w -= rate * v. If `centered`, the
-/// square of the gradients' moving average is subtracted from s under the root, which is 0 or more. The slots
+/// square of the gradients' moving average is subtracted from s under the root; a negative difference counts as 0. The
+/// slots
 /// "<variable>/rmsprop/squares", "…/momentum" and "…/mean" hold s, v and the average, as far as they are needed. A
 /// sparse gradient is made dense, because s decays in every row. For variables with 16-bit elements, the slots and the
 /// update are computed in float32.

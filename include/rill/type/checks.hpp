@@ -21,9 +21,8 @@ struct mismatch {
 
 /// Checks operands in an operation's `infer`: `expects(condition, "sentence")`. At run time a failed check throws
 /// error(invalid_argument). While a program compiles, the first mismatch is stored instead and `infer` continues to its
-/// end; its result is not used. It must not fail on the way, or the compiler prints that in place of the sentence:
-/// return where what follows divides by, or counts with, what was refused. Extents that an operand lacks are unknown
-/// there.
+/// end; its result is not used. After a failed check it must not divide by the refused value, index with it or loop
+/// over it: return early, or the compiler reports that error in place of the sentence. Missing extents read as unknown.
 class checks {
  public:
   constexpr checks() = default;

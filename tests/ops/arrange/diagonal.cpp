@@ -55,7 +55,7 @@ TEST(diagonal, needs_a_matrix) {
   auto const refuses = [](char const* why, auto f) { test::expect_error(code::invalid_argument, why, f); };
   refuses("not a matrix", [&] { diag_part(v); });
   refuses("rank must be known", [&] { diag_part(some); });
-  refuses("of a matrix, or of an array of matrices", [&] { lower_triangle(v); });
+  refuses("expected a matrix or an array of matrices", [&] { lower_triangle(v); });
   refuses("the axis is out of range", [&] { diag(value(constant(g, 1.f))); });
 }
 

@@ -32,12 +32,12 @@ struct diagonals {
   }
 };
 
-/// Of what a triangle is taken.
+/// The rules of lower_triangle and upper_triangle.
 template <bool Lower> struct triangle {
   static constexpr std::string_view name = Lower ? "lower_triangle" : "upper_triangle";
   static constexpr std::int8_t arity = 1;
   static constexpr type infer(no_attributes, type const& x, checks expects = {}) {
-    expects(!x.has_rank() || x.rank >= 2, "a triangle is taken of a matrix, or of an array of matrices");
+    expects(!x.has_rank() || x.rank >= 2, "expected a matrix or an array of matrices");
     return x;
   }
 };

@@ -24,14 +24,14 @@ namespace detail {
 template <class X> inline constexpr bool is_symbol = false;
 template <dtype E> inline constexpr bool is_symbol<symbol<E>> = true;
 
-/// Whether a lambda's number, of which `fuse` says the type, is a float.
-template <class X> constexpr bool is_float_in_lambda(std::type_identity<X>) {
+/// Whether X is not a number in a lambda of `fuse` that is known to be no float; true for handles.
+template <class X> constexpr bool may_be_float_in_lambda(std::type_identity<X>) {
   if constexpr (lane<X>) return is_float(dtype_of<typename X::element>);
   else return true;
 }
-template <dtype E> constexpr bool is_float_in_lambda(std::type_identity<symbol<E>>) { return is_float(E); }
+template <dtype E> constexpr bool may_be_float_in_lambda(std::type_identity<symbol<E>>) { return is_float(E); }
 
-/// Refuses the operands of softsign, which is no operation, as operations refuse theirs.
+/// The rules by which softsign, a composition, refuses its operands.
 struct softsign_rules {
   static constexpr std::string_view name = "softsign";
   static constexpr std::int8_t arity = 1;
@@ -132,7 +132,7 @@ template <elementwise_operand X> auto hardswish(X x) {
 template <elementwise_operand X> auto log_sigmoid(X x) { return -softplus(-x); }
 /// Returns x / (1 + |x|).
 template <elementwise_operand X> auto softsign(X x) {
-  constexpr bool number = detail::is_float_in_lambda(std::type_identity<X>{});
+  constexpr bool number = detail::may_be_float_in_lambda(std::type_identity<X>{});
   static_assert(number, "softsign: the operand is not of floats; cast it");
   if constexpr (!detail::may_be_floats<X>()) return record<detail::softsign_rules>(x);
   else {

@@ -16,8 +16,9 @@ template <class X, class Y> std::vector<gradient> binary_gradients(gradient_requ
   return all;
 }
 
-/// Returns 1 - x² for x from -1 to 1: as (1 - x) (1 + x) where the difference would cancel. Near 0 the derivative of
-/// that product would, and at 1 and -1 it would be infinite times 0 in second derivatives.
+/// Returns 1 - x² for x from -1 to 1: as (1 - x) (1 + x) where the difference would cancel. Near 0 the product's
+/// derivative would cancel, and at 1 and -1 its second derivative would be infinite times 0: there 1 - x² is computed
+/// as it is.
 template <class V> V rest_of_square(V x) {
   V s = square(x), plain = logical_or(less(s, 0.25), equal(s, 1));
   return select(plain, 1 - s, (1 - x) * (1 + x));
@@ -205,60 +206,68 @@ template <number N, operand X> auto operator*(N n, X x) { return record<ops::mul
 template <number N, operand X> auto operator/(N n, X x) { return record<ops::div_op>(like(x, n), x); }
 
 namespace detail {
-/// Whether a program may take it for an operand: a list of numbers, or text.
+/// A list of numbers or text, which a program may try to use as an operand.
 template <class Y>
 concept list_or_text = !operand<Y> && requires(Y const& y) { std::data(y), std::size(y); };
 }  // namespace detail
 /// Refuses lists and text, with a sentence in place of a list of operators.
 template <operand X, detail::list_or_text Y> detail::refused operator+(X, Y const&) {
   constexpr bool is_operand = !detail::list_or_text<Y>;
-  static_assert(is_operand,
-                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  static_assert(
+      is_operand,
+      "a handle goes with handles and numbers: rill::constant(g, rill::vector({...})) is a handle with a list");
   return {};
 }
 template <detail::list_or_text Y, operand X> detail::refused operator+(Y const&, X) {
   constexpr bool is_operand = !detail::list_or_text<Y>;
-  static_assert(is_operand,
-                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  static_assert(
+      is_operand,
+      "a handle goes with handles and numbers: rill::constant(g, rill::vector({...})) is a handle with a list");
   return {};
 }
 /// Refuses lists and text, with a sentence in place of a list of operators.
 template <operand X, detail::list_or_text Y> detail::refused operator-(X, Y const&) {
   constexpr bool is_operand = !detail::list_or_text<Y>;
-  static_assert(is_operand,
-                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  static_assert(
+      is_operand,
+      "a handle goes with handles and numbers: rill::constant(g, rill::vector({...})) is a handle with a list");
   return {};
 }
 template <detail::list_or_text Y, operand X> detail::refused operator-(Y const&, X) {
   constexpr bool is_operand = !detail::list_or_text<Y>;
-  static_assert(is_operand,
-                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  static_assert(
+      is_operand,
+      "a handle goes with handles and numbers: rill::constant(g, rill::vector({...})) is a handle with a list");
   return {};
 }
 /// Refuses lists and text, with a sentence in place of a list of operators.
 template <operand X, detail::list_or_text Y> detail::refused operator*(X, Y const&) {
   constexpr bool is_operand = !detail::list_or_text<Y>;
-  static_assert(is_operand,
-                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  static_assert(
+      is_operand,
+      "a handle goes with handles and numbers: rill::constant(g, rill::vector({...})) is a handle with a list");
   return {};
 }
 template <detail::list_or_text Y, operand X> detail::refused operator*(Y const&, X) {
   constexpr bool is_operand = !detail::list_or_text<Y>;
-  static_assert(is_operand,
-                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  static_assert(
+      is_operand,
+      "a handle goes with handles and numbers: rill::constant(g, rill::vector({...})) is a handle with a list");
   return {};
 }
 /// Refuses lists and text, with a sentence in place of a list of operators.
 template <operand X, detail::list_or_text Y> detail::refused operator/(X, Y const&) {
   constexpr bool is_operand = !detail::list_or_text<Y>;
-  static_assert(is_operand,
-                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  static_assert(
+      is_operand,
+      "a handle goes with handles and numbers: rill::constant(g, rill::vector({...})) is a handle with a list");
   return {};
 }
 template <detail::list_or_text Y, operand X> detail::refused operator/(Y const&, X) {
   constexpr bool is_operand = !detail::list_or_text<Y>;
-  static_assert(is_operand,
-                "a handle meets handles and numbers: rill::constant(g, rill::vector({...})) makes one of a list");
+  static_assert(
+      is_operand,
+      "a handle goes with handles and numbers: rill::constant(g, rill::vector({...})) is a handle with a list");
   return {};
 }
 

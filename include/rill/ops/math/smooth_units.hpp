@@ -66,8 +66,8 @@ struct mish_op : elementwise<mish_op, 1> {
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 20;
   template <class S> static S apply(S x) { return mish(x); }
-  // With t = tanh(softplus(x)) the slope is t + x (1 - t²) sigmoid(x). Of e = exp(-|x|) that is e (2 + e + g) / q for x
-  // < 0, with q = 2 + 2 e + e² and g = 4 x (1 + e) / q; from 0 on it is 1 + e² (g - 2) / q, with q = 1 + 2 e + 2 e².
+  // With t = tanh(softplus(x)) the slope is t + x (1 - t²) sigmoid(x). With e = exp(-|x|) that is e (2 + e + g) / q for
+  // x < 0, with q = 2 + 2 e + e² and g = 4 x (1 + e) / q; from 0 on it is 1 + e² (g - 2) / q, with q = 1 + 2 e + 2 e².
   // Nothing that is near 1 is subtracted from 1, so that second derivatives keep their tails.
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     V x = within(V(r.in(0)), 800), below = less(x, 0), e = exp(select(below, x, -x)), more = 1 + e;

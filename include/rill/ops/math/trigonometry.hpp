@@ -96,7 +96,8 @@ struct atan_op : elementwise<atan_op, 1> {
   static constexpr double flops = 20;
   template <class S> static S apply(S x) { return atan(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
-    // dy / (1 + x²), and dy / x² / (1 + 1 / x²) beyond 1: so neither overflows, nor is the derivative 0 · inf.
+    // dy / (1 + x²), and dy / x² / (1 + 1 / x²) beyond 1: so that x² can't overflow and the derivative is never 0 ·
+    // inf.
     V x = r.in(0), far = greater(abs(x), 1), small = select(far, 1 / select(far, x, 1), x), square = small * small;
     return {V(r.dy()) * (select(far, square, 1) / (1 + square))};
   }

@@ -10,7 +10,7 @@
 
 namespace rill::detail {
 
-/// The units for an element type. The derivatives of lengths need the squares of units, too.
+/// The units for an element type.
 struct square_units {
   double least;  ///< a sum of squares below this number lost digits
   double large;  ///< what elements are multiplied by if the sum of their squares is below `least`

@@ -27,9 +27,8 @@ struct logsumexp_op {
     c.flops *= 12;
     return c;
   }
-  // dx = dy softmax(x), of powers exp(x - y): their sum is 1 but for the rounding of y, which may be a number as large
-  // as x is. It is divided by, and y is a constant, because it cancels. From a row of only -inf nothing is subtracted,
-  // so that its derivatives are 0. In a row with inf all inf have equal shares.
+  // dx = dy softmax(x) = dy e / sum(e), e = exp(x - y). y is rounded, so sum(e) need not be 1; y cancels in the
+  // quotient and is held constant. A row of only -inf has derivatives 0; several inf share equally.
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
     auto const a = decode<reduction>(r.origin().attributes);
     auto const axes = a.keep ? extents{} : a.axes;

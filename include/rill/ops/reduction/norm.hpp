@@ -20,9 +20,9 @@ template <class X> X root(X x, double power) {
   return select(at_zero, 0, y);
 }
 
-/// Returns (sum of a^p)^(1/p) for a that is not negative. Powers would overflow and underflow, so that a is first
-/// divided by the norm as logarithms estimate it, which is a constant to derivatives, because it cancels. Unlike the
-/// largest element it is there for no elements, too. `log_sum_of` keeps the axes.
+/// Returns (sum of a^p)^(1/p) for a that is not negative. First divides a by an estimate of the norm (from logarithms),
+/// so that powers neither overflow nor underflow. The estimate cancels, so derivatives hold it constant. Unlike the
+/// maximum, it exists for empty axes. `log_sum_of` keeps the axes.
 template <class X, class Sum, class LogSum> auto scaled_norm(X a, double p, Sum sum_of, LogSum log_sum_of) {
   auto const estimate = exp(log_sum_of(log(a) * p) * (1 / p));
   auto const scale = stop_gradient(select(logical_or(equal(estimate, 0), is_inf(estimate)), 1, estimate));
@@ -52,7 +52,7 @@ auto norm_of(X x, double p, Sum sum_of, Max max_of, LogSum log_sum_of) {
 /// `INFINITY`. `norm(x)`, `norm<-1>(x)`, `norm<1>(x, 1)`. Of complex numbers it is real. The derivative where the norm
 /// is 0 is 0. Throws error(invalid_argument) if p is less than 1. Order 2 squares numbers as they are, because that is
 /// the fastest: a square that overflows (of 2e19 in float32) makes an infinite norm, and one that underflows (of 1e-23)
-/// counts as 0. Other orders have no such limits.
+/// counts as 0. Other finite orders up to 1e6 have no such limits.
 template <std::int64_t... Axes, operand X> auto norm(X x, double p = 2) {
   return detail::norm_of(
       x, p, [](auto a) { return sum<Axes...>(a); }, [](auto a) { return max<Axes...>(a); },
