@@ -1,6 +1,7 @@
 // Where values belong in a sorted vector.
 #pragma once
-#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 
 #include "rill/dsl/expr.hpp"
 
@@ -39,7 +40,7 @@ struct search_sorted_op {
 namespace rill {
 
 /// Returns for each x the index before which it can be inserted into a vector in ascending order: how many of the
-/// vector's elements are less than x.
+/// vector's elements are less than x. If the vector is not in ascending order, it is some index of 0 to its extent.
 template <element Index = std::int32_t, operand Sorted, operand X> auto search_sorted(Sorted sorted, X x) {
   return record<ops::search_sorted_op, ops::search_sorted_op::attributes{false, dtype_of<Index>}>(sorted, x);
 }
@@ -55,21 +56,29 @@ template <element Index = std::int32_t, operand Sorted, operand X> auto search_s
 
 namespace rill::ops {
 
+// Returns for how many elements `before` holds, of a vector that begins with them. std::partition_point does the same,
+// but ends a program in libstdc++'s debug mode if the vector is not sorted.
+template <class T, class Before> std::ptrdiff_t count_before(T const* sorted, std::ptrdiff_t n, Before const& before) {
+  std::ptrdiff_t count = 0;
+  while (n > 0)
+    if (auto const half = n / 2; before(sorted[count + half])) count += half + 1, n -= half + 1;
+    else n = half;
+  return count;
+}
+
 template <class T> kernel searching(kernel_request const& r, bool right, bool wide) {
-  return kernel(
-      [n = r.inputs[0][0].extent, count = rill::elements(r.inputs[1].shape()), right, wide](kernel_call const& call) {
-        auto const *const sorted = call.in<T>(0), *const x = call.in<T>(1);
-        auto const less = [](T a, T b) { return a < b || (b != b && a == a); };
-        rill::kernels::share(call.threads, count, 4096, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
-          for (auto i = first; i < last; ++i) {
-            auto const at = (right ? std::upper_bound(sorted, sorted + n, x[i], less)
-                                   : std::lower_bound(sorted, sorted + n, x[i], less)) -
-                            sorted;
-            if (wide) call.out<std::int64_t>(0)[i] = at;
-            else call.out<std::int32_t>(0)[i] = static_cast<std::int32_t>(at);
-          }
-        });
-      });
+  return kernel([n = r.inputs[0][0].extent, count = rill::elements(r.inputs[1].shape()), right,
+                 wide](kernel_call const& call) {
+    auto const *const sorted = call.in<T>(0), *const x = call.in<T>(1);
+    auto const less = [](T a, T b) { return a < b || (b != b && a == a); };
+    rill::kernels::share(call.threads, count, 4096, [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+      for (auto i = first; i < last; ++i) {
+        auto const at = count_before(sorted, n, [&](T each) { return right ? !less(x[i], each) : less(each, x[i]); });
+        if (wide) call.out<std::int64_t>(0)[i] = at;
+        else call.out<std::int32_t>(0)[i] = static_cast<std::int32_t>(at);
+      }
+    });
+  });
 }
 
 inline kernel search_sorted_op::cpu(kernel_request const& r) {
