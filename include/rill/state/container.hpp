@@ -257,7 +257,7 @@ RILL_INLINE void container::forget_unread() noexcept try {
   std::list<decltype(std::declval<variable_state&>().forget_all_but({}))> unread;  // outlives the locks
   std::lock_guard const alone(replacing_);
   auto const versions = versions_.forget_unread();
-  for (auto const& v : variables()) unread.push_back(v->forget_all_but(versions));
+  for (auto const& v : all(variables_)) unread.push_back(v->forget_all_but(versions));
 } catch (std::bad_alloc const&) {
 }
 
