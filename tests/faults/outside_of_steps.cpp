@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "rill/graph/dot.hpp"
 #include "rill/io.hpp"
 #if RILL_COMPILED_NET || RILL_NET_RUNTIME
+#include "rill/net/cluster.hpp"
 #include "rill/net/security.hpp"
 #endif
 #include "rill/rill.hpp"
@@ -55,7 +57,7 @@ struct given {
   std::string const text = std::string(long_word) + "\n\nanother line, which is as long as the first one\n",
                     object = R"({"a": [[1, 2.5], [3, 4]], "a word that is too long to be held without memory": "x"})";
   std::string const key = "rill-key " + name.substr(0, 1) + " client " + std::string(128, 'a'),
-                    key_file = (dir / "a.key").string();
+                    key_file = (dir / "a.key").string(), cluster_file = (dir / "a cluster.json").string();
   std::string csv_bytes, npy_bytes, npz_bytes, idx_bytes, safetensors_bytes, zipped_bytes;
   std::vector<std::int64_t> const order{1, 0, 1}, lengths{1, 5, 3, 2}, bounds{2, 4, 6};
   tensor const labels = vector<std::int64_t>({0, 1, 1, 0}), scores = vector<double>({0.1, 0.9, 0.8, 0.2});
@@ -84,6 +86,8 @@ struct given {
     write_file(tensors, safetensors_bytes);
     write_file(lines, text);
     write_file(key_file, key + "\n");
+    write_file(cluster_file, R"({"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}})");
+    ::setenv("RILL_CLUSTER_FILE", cluster_file.c_str(), 1);
     write_file(zipped, zipped_bytes);
     write_file(json, object + "\n" + object + "\n");
     for (auto const& path : {records, zipped_records}) {
@@ -185,6 +189,7 @@ TEST(faults, of_memory_outside_of_steps_are_errors_of_files) {
 #if RILL_COMPILED_NET || RILL_NET_RUNTIME
       {"shared_key::parse", [](given& w) { shared_key::parse(w.key); }},
       {"shared_key::file", [](given& w) { shared_key::file(w.key_file); }},
+      {"cluster::from_environment", [](given&) { (void)cluster::from_environment(); }},
 #endif
       {"parse_idx", [](given& w) { parse_idx(w.idx_bytes); }},
       {"read_idx", [](given& w) { read_idx(w.idx); }},

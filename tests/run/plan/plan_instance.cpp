@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <system_error>
+
 #include "base/sentence.hpp"
 #include "pass/subgraphs.hpp"
 #include "rill/base/pool.hpp"
@@ -29,6 +31,7 @@ struct trouble_op {
       if (x == 2) throw std::runtime_error("two");
       if (x == 3) throw 3;
       if (x == 4) throw std::bad_alloc();
+      if (x == 6) throw std::system_error(std::make_error_code(std::errc::address_in_use), "bind");
       *call.out<float>(0) = x;
     });
   }
@@ -120,6 +123,7 @@ TEST(plan_instance, names_the_node_that_failed_whatever_was_thrown_and_can_be_us
     EXPECT_EQ(run(3), "internal: node 'trouble': a kernel threw an object that is not a std::exception");
     EXPECT_EQ(run(4), "resource_exhausted: node 'trouble': no memory");
     EXPECT_EQ(run(5), "");
+    EXPECT_EQ(run(6), "internal: node 'trouble': a kernel threw: bind: Address already in use");
   }
 }
 
