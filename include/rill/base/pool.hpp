@@ -14,6 +14,7 @@
 
 #include "rill/base/config.hpp"
 #include "rill/base/error.hpp"
+#include "rill/base/float_environment.hpp"
 #include "rill/base/parallel.hpp"
 #include "rill/base/process.hpp"
 #include "rill/base/thread.hpp"
@@ -318,7 +319,10 @@ RILL_INLINE pool_job* pool::job_list::first_ready() const {
 RILL_INLINE void pool::team::help(pool_job& job, std::unique_lock<std::mutex>& lock) {
   ++job.helpers;
   lock.unlock();
-  job.work(job);
+  {
+    detail::default_float_environment const environment;
+    job.work(job);
+  }
   lock.lock();
   if (--job.helpers == 0) done.notify_all();
 }
@@ -326,7 +330,10 @@ RILL_INLINE void pool::team::help(pool_job& job, std::unique_lock<std::mutex>& l
 RILL_INLINE void pool::team::help_detached(detached_job& job, std::unique_lock<std::mutex>& lock) {
   ++job.helpers;
   lock.unlock();
-  job.work(job);
+  {
+    detail::default_float_environment const environment;
+    job.work(job);
+  }
   lock.lock();
   --job.helpers;
   if (!job.ready(job)) detached.remove(job);

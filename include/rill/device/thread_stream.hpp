@@ -62,6 +62,8 @@ class thread_stream final : public stream {
 #include <thread>
 #include <utility>
 
+#include "rill/base/float_environment.hpp"
+
 namespace rill {
 
 RILL_INLINE thread_stream::~thread_stream() {
@@ -158,6 +160,7 @@ RILL_INLINE failure thread_stream::run(stream_work& work) {
   using clock = std::chrono::steady_clock;
   bool const sleeps = paced_ && work.seconds > 0;
   auto const begin = sleeps ? clock::now() : clock::time_point();
+  detail::default_float_environment const environment;
   try {
     work.run();
   } catch (...) {

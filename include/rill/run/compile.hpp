@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/base/float_environment.hpp"
 #include "rill/graph/first_draws.hpp"
 #include "rill/graph/prune.hpp"
 #include "rill/pass/bind.hpp"
@@ -138,6 +139,7 @@ inline std::shared_ptr<compiled_step> compile_pruned(subgraph sub, std::vector<t
   uses.variables =
       !with.tasks && std::any_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return is_variable(n); });
   check(with.step);
+  default_float_environment const environment;  // constants are folded
   if (with.tasks) return compile_for_tasks(std::move(sub), fed, with, record, uses);
   auto ready = bind_and_rewrite(std::move(sub), fed, with, compiled_as::step, record);
   return std::make_shared<compiled_step>(make_plan(ready.subgraph, with), std::move(ready.deferred),
