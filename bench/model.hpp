@@ -4,20 +4,20 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <rill/base/processors.hpp>
 #include <rill/run/session.hpp>
 #include <string>
-#include <thread>
 
 namespace bench {
 
 /// The timed function: one call runs one step, prepared call or graph.
 using step = std::function<void()>;
 
-/// Returns RILL_THREADS, which the peers read too, or the number of processors.
+/// Returns RILL_THREADS, which the peers read too, or the number of processors that the process may use.
 inline int threads() {
   char const* given = std::getenv("RILL_THREADS");
   int const asked = given != nullptr ? std::atoi(given) : 0;
-  return asked > 0 ? asked : static_cast<int>(std::thread::hardware_concurrency());
+  return asked > 0 ? asked : rill::detail::available_processors();
 }
 
 /// A graph and its session; steps share ownership of both.

@@ -18,7 +18,7 @@ constexpr std::string_view help = R"(Learns a text character by character and th
 
   --minutes N   the maximum training time (8)
   --steps N     the maximum number of batches (4000)
-  --threads N   number of threads (one per processor)
+  --threads N   number of threads (one for each processor that may be used)
   --seed N      the seed of the first weights, the order of the passages and the sample (1)
   --text FILE   the text to learn (examples/data/shakespeare.txt)
   --sample N    the number of characters in the sample (500)

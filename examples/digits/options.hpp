@@ -15,7 +15,7 @@ inline constexpr std::string_view help = R"(Trains a network on handwritten digi
   --model conv|mlp|linear   a convolutional network (the default), a network with a hidden layer, or one without
   --epochs N                passes over the training digits (20, or 3 with --images)
   --seed N                  the seed of the first weights and of the order of the digits (1)
-  --threads N               number of threads (one per processor)
+  --threads N               number of threads (one for each processor that may be used)
   --checkpoints DIRECTORY   where checkpoints are saved after each epoch (digits-<model>)
   --resume                  continues from the newest checkpoint there
   --data FILE               lines of 64 pixels from 0 to 16 and a label (examples/data/digits.csv)

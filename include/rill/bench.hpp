@@ -17,7 +17,6 @@
 #include <cstring>
 #include <memory>
 #include <string>
-#include <thread>
 #include <tuple>
 
 #if defined(__linux__)
@@ -27,6 +26,7 @@
 #endif
 
 #include "rill/base/pool.hpp"
+#include "rill/base/processors.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/matrix/matmul.hpp"
 #include "rill/run/session.hpp"
@@ -39,11 +39,12 @@
 
 namespace rill::benchmarks {
 
-/// Returns the number of threads of each session here: RILL_THREADS, or one per processor.
+/// Returns the number of threads of each session here: RILL_THREADS, or one for each processor that the process may
+/// use.
 inline int threads() {
   char const* given = std::getenv("RILL_THREADS");
   int const asked = given != nullptr ? std::atoi(given) : 0;
-  return asked > 0 ? asked : static_cast<int>(std::thread::hardware_concurrency());
+  return asked > 0 ? asked : detail::available_processors();
 }
 
 /// Counts the instructions of this thread and of the threads that it starts later.

@@ -4,11 +4,20 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <optional>
+#include <string_view>
+#include <thread>
 
+#include "base/changed_float_environment.hpp"
 #include "base/sentence.hpp"
+#include "rill/base/processors.hpp"
 #include "rill/rill.hpp"
 #include "rill/run/compiled_step.hpp"
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 namespace rill {
 namespace {
@@ -22,6 +31,10 @@ run_request request(executor const& e, std::vector<std::pair<value, tensor>> con
   for (auto const& f : fetches) e.add_fetch(r, f);
   for (auto const& t : targets) e.add_target(r, t);
   return r;
+}
+
+std::string_view bytes(tensor const& t) {
+  return {reinterpret_cast<char const*>(t.raw()), static_cast<std::size_t>(t.bytes())};
 }
 
 TEST(executor, compiles_a_step_once_for_each_signature_and_set_of_extents) {
@@ -233,6 +246,75 @@ TEST(executor, plans_no_further_when_the_step_is_cancelled_or_late) {
   EXPECT_EQ(refusal([&] { e.run(request(e, {{x, rows(4)}}, {y}), late); }), code::deadline_exceeded);
   EXPECT_EQ(kernels_made, 0);
 }
+
+// x / 2 of small numbers and 1 + x, which flushing to 0 and rounding upwards change.
+struct sensitive_step {
+  sensitive_step() {
+    for (std::int64_t i = 0; i < n; ++i) small.mutable_data<float>()[i] = 1e-38f;
+  }
+  graph g;
+  static constexpr std::int64_t n = 100000;
+  expr<of<float, n>> x = placeholder<float, n>(g, "x");
+  expr<of<float, n>> y = x * 0.5f + (1.f + x) * 1e-38f;
+  expr<of<float, n>> folded = x + (constant(g, 1e-38f) * 0.5f);
+  tensor small{dtype::float32, {n}};
+};
+
+TEST(executor, computes_in_the_default_float_environment_and_gives_the_callers_back) {
+  for (int const threads : {1, 4}) {
+    sensitive_step one;
+    session before(one.g, {.threads = threads});
+    tensor const y = before.run({{one.x, one.small}}, one.y), folded = before.run({{one.x, one.small}}, one.folded);
+    auto const prepared_before = before.prepare(inputs(one.x), outputs(one.y));
+    test::changed_float_environment const changed;
+    session after(one.g, {.threads = threads});
+    for (auto* s : {&before, &after}) {
+      EXPECT_EQ(bytes(tensor(s->run({{one.x, one.small}}, one.y))), bytes(y)) << threads;
+      EXPECT_EQ(bytes(tensor(s->run({{one.x, one.small}}, one.folded))), bytes(folded)) << threads;
+      auto prepared = s->prepare(inputs(one.x), outputs(one.y));
+      EXPECT_EQ(bytes(tensor(prepared(one.small))), bytes(y)) << threads;
+      EXPECT_TRUE(changed.is_here());
+    }
+    auto prepared = prepared_before;
+    EXPECT_EQ(bytes(tensor(prepared(one.small))), bytes(y)) << threads;
+    EXPECT_THROW(after.run(one.y), error);
+    EXPECT_TRUE(changed.is_here());
+  }
+}
+
+TEST(executor, computes_in_the_default_float_environment_on_other_threads_as_well) {
+  sensitive_step one;
+  tensor const y = session(one.g).run({{one.x, one.small}}, one.y);
+  auto const on_device = one.g.on("accelerator:0", [&] { return one.x * 0.5f + (1.f + one.x) * 1e-38f; });
+  auto const there = one.g.on("/job:a/task:1", [&] { return one.x * 0.5f + (1.f + one.x) * 1e-38f; });
+  test::changed_float_environment const changed;
+  session started(one.g, {.threads = 2});
+  std::promise<tensor> result;
+  started.start({{one.x, one.small}}, one.y, [&](auto r) { result.set_value(tensor(*r)); });
+  EXPECT_EQ(bytes(result.get_future().get()), bytes(y));
+  session devices(one.g, {.devices = {emulated("accelerator:0")}});
+  EXPECT_EQ(bytes(tensor(devices.run({{one.x, one.small}}, on_device)).to(host)), bytes(y));
+  local_cluster tasks({{"a", 2}}, [](auto const&) { return task_options{.threads = 1}; });
+  session spread(one.g, {.target = tasks.target()});
+  EXPECT_EQ(bytes(tensor(spread.run({{one.x, one.small}}, there))), bytes(y));
+  EXPECT_TRUE(changed.is_here());
+}
+
+#if defined(__linux__)
+TEST(executor, has_a_thread_for_each_processor_that_the_process_may_use) {
+  graph g;
+  EXPECT_EQ(session(g).threads(), detail::available_processors());
+  std::thread([&] {
+    cpu_set_t all, one;
+    ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (std::size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i)
+      if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(session(g).threads(), 1);
+  }).join();
+}
+#endif
 
 }  // namespace
 }  // namespace rill

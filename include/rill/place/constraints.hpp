@@ -35,7 +35,9 @@ struct constrained_group {
   bool gave_way = false;              ///< soft placement passed over a wish
 };
 
-inline std::string in_quotes(std::string_view s) { return "'" + std::string(s) + "'"; }
+inline std::string in_quotes(std::string_view s) {
+  return std::string(1, '\'').append(s).append(1, '\'');  // g++ 12 warns of "'" + std::string(s): its bug 105651
+}
 /// Returns what `f` says of each, but for empty strings; of many the first.
 template <class List, class F> std::string list_of_texts(List const& all, F const& f) {
   constexpr std::size_t most_named = 8;

@@ -26,10 +26,11 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 #include <unordered_map>
 
+#include "rill/base/float_environment.hpp"
 #include "rill/base/pool.hpp"
+#include "rill/base/processors.hpp"
 #include "rill/device/cpu.hpp"
 #include "rill/place/recorded_users.hpp"
 #include "rill/run/compile.hpp"
@@ -226,8 +227,8 @@ inline bool lies_elsewhere(std::span<tensor const> fed) {
 RILL_INLINE executor::executor(rill::graph& g, session_options options) try
     : graph_(&g), options_(detail::with_host(std::move(options))), parts_(std::make_unique<parts>(options_, g)) {
   if (!options_.pool)
-    options_.pool = std::make_shared<rill::pool>(
-        options_.threads > 0 ? options_.threads : static_cast<int>(std::thread::hardware_concurrency()));
+    options_.pool =
+        std::make_shared<rill::pool>(options_.threads > 0 ? options_.threads : detail::available_processors());
   bool const here = options_.target.tasks.empty();
   if (!options_.state)
     options_.state = here ? std::make_shared<container>() : std::make_shared<container>(container::of_others());
@@ -340,6 +341,7 @@ RILL_INLINE bool executor::fits(compiled_step const& step, std::span<tensor cons
 
 RILL_INLINE void executor::run(compiled_step& compiled, std::span<tensor const> fed, step_context& step,
                                std::span<tensor> results) try {
+  detail::default_float_environment const environment;
   step_scope const scope({*options_.state, options_.log, parts_->arenas, &parts_->counts}, compiled, step);
   axis_binding names;
   auto const& open = compiled.names().open;

@@ -25,8 +25,9 @@ struct job {
 /// Tasks of this process.
 class local_cluster {
  public:
-  /// Starts the tasks of some jobs. `with` returns what a task has; empty: threads for each processor. Throws
-  /// error(invalid_argument) if two jobs have one name, or if there is no task.
+  /// Starts the tasks of some jobs. `with` returns what a task has; empty: a thread for each
+  /// processor that the process may use. Throws error(invalid_argument) if two jobs have one name, or if there is no
+  /// task.
   explicit local_cluster(std::vector<job> const& jobs, std::function<task_options(device_name const& task)> with = {});
 
   /// Returns where a session runs its steps: on all tasks, and on the first what may run anywhere.

@@ -21,6 +21,7 @@ class pool;
 /// The options of a session. A pool and a container that are given are shared, not copied.
 struct session_options {
   int threads = 0;                        ///< that compute, the caller's included; 0: one for each processor
+                                          ///< that the process may use (affinity, quota of a cgroup)
   std::shared_ptr<rill::pool> pool = {};  ///< the caller's own; then `threads` is ignored
   std::shared_ptr<container> state = {};  ///< where variables live; empty: a new one
   allocator* memory = nullptr;            ///< of variables and of what steps compute, but for constants, those that

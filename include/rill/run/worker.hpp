@@ -15,7 +15,7 @@ class pool;
 
 /// What a task has.
 struct task_options {
-  int threads = 0;                                    ///< 0: one for each processor
+  int threads = 0;                                    ///< 0: one for each processor that the process may use
   std::shared_ptr<container> state = {};              ///< where its variables live; empty: a new one
   std::vector<std::shared_ptr<device>> devices = {};  ///< beside its host
 };
@@ -47,10 +47,10 @@ class worker final : public task, public std::enable_shared_from_this<worker> {
 #if RILL_RUNTIME
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "rill/base/pool.hpp"
+#include "rill/base/processors.hpp"
 #include "rill/run/compile.hpp"
 #include "rill/run/compiled_body.hpp"
 #include "rill/run/plan/session_devices.hpp"
@@ -71,7 +71,7 @@ struct worker::parts {
         state(o.state ? o.state : std::make_shared<container>()),
         devices(o.devices,
                 {.choose = choose_near_inputs, .recorded = {.find_node = [](auto) { return nullptr; }}, .task = name}),
-        threads(o.threads > 0 ? o.threads : static_cast<int>(std::thread::hardware_concurrency())) {
+        threads(o.threads > 0 ? o.threads : detail::available_processors()) {
     for (auto const& d : o.devices) state->keep(d);
   }
 
