@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -55,6 +56,10 @@ class mailbox final : public link_handler {
     auto m = std::move(messages.front());
     messages.pop_front();
     return m;
+  }
+  bool is_empty() {
+    std::lock_guard lock(mutex);
+    return messages.empty();
   }
   failure wait_for_end() {
     std::unique_lock lock(mutex);
@@ -120,7 +125,8 @@ class links : public testing::TestWithParam<carrier> {
     make_streams(ends, streams);
     for (int i = 0; i < 2; ++i) {
       boxes[i] = std::make_shared<mailbox>();
-      all[i] = std::make_shared<link>(std::move(streams[i]), options, std::make_shared<traffic_count>());
+      all[i] = std::make_shared<link>(std::move(streams[i]), options, std::make_shared<traffic_count>(),
+                                      std::make_shared<receive_memory>(), long_work);
       asio::post(io, [this, i] {
         all[i]->trust();
         all[i]->start(boxes[i]);
@@ -181,6 +187,7 @@ class links : public testing::TestWithParam<carrier> {
 
   asio::io_context io;
   asio::executor_work_guard<asio::io_context::executor_type> guard = asio::make_work_guard(io);
+  std::shared_ptr<turns> long_work = std::make_shared<turns>(1);
   std::shared_ptr<link> all[2];
   std::shared_ptr<mailbox> boxes[2];
   std::thread thread;
@@ -337,6 +344,133 @@ TEST_P(links, end_without_a_side_that_does_not_hang_up_when_it_is_refused) {
   EXPECT_EQ(boxes[1]->wait_for_end()->code(), code::resource_exhausted);
   EXPECT_EQ(boxes[0]->take().kind, message_kind::refused);
   EXPECT_EQ(boxes[0]->wait_for_end()->code(), code::unavailable);
+}
+
+TEST_P(links, read_what_takes_long_on_another_thread_and_in_order) {
+  connect();
+  std::promise<void> go;
+  long_work->post("test", [until = go.get_future().share()] { until.wait(); });
+  auto const words = tensor::adopt(std::vector<std::string>(10000, "a word"), shape{10000});
+  tensor bools(dtype::boolean, shape{1 << 20});
+  std::fill_n(bools.mutable_data<bool>(), 1 << 20, true);
+  all[0]->send({.kind = message_kind::print, .body = std::string(200000, 'x')});
+  all[0]->send({.kind = message_kind::push, .body = "strings", .tensors = {words}});
+  all[0]->send({.kind = message_kind::push, .body = "bools", .tensors = {bools}});
+  all[1]->send({.kind = message_kind::pull, .body = "their thread goes on"});
+  EXPECT_EQ(boxes[0]->take().body, "their thread goes on");
+  EXPECT_TRUE(boxes[1]->is_empty());
+  go.set_value();
+  EXPECT_EQ(boxes[1]->take().body.size(), 200000u);
+  for (int i = 0; i < 2; ++i) {
+    auto const m = boxes[1]->take();
+    ASSERT_EQ(m.tensors.size(), 1u);
+    EXPECT_TRUE(same_bits(m.tensors[0], m.body == "bools" ? bools : words)) << m.body;
+  }
+}
+
+TEST_P(links, refuse_messages_that_are_too_long_beside_their_tensors) {
+  connect();
+  all[0]->send({.kind = message_kind::stop, .body = std::string(2 << 20, 'x')});
+  auto const why = refusal_of(boxes[0]->take());
+  EXPECT_EQ(why.code(), code::resource_exhausted);
+  EXPECT_NE(why.message().find("may have 1048576"), std::string::npos) << why.what();
+}
+
+TEST_P(links, refuse_shares_that_are_too_large) {
+  connect({.most_share = 100000});
+  all[0]->send({.kind = message_kind::add, .body = std::string(99000, 'x')});
+  EXPECT_EQ(boxes[1]->take().body.size(), 99000u);
+  all[0]->send({.kind = message_kind::add, .body = std::string(100001, 'x')});
+  auto const why = refusal_of(boxes[0]->take());
+  EXPECT_EQ(why.code(), code::resource_exhausted);
+  EXPECT_NE(why.message().find("net_options::most_share"), std::string::npos) << why.what();
+}
+
+TEST_P(links, refuse_messages_of_too_many_tensors) {
+  connect();
+  all[0]->send({.kind = message_kind::run, .tensors = std::vector<tensor>(most_tensors + 1, tensor(true))});
+  auto const why = refusal_of(boxes[0]->take());
+  EXPECT_EQ(why.code(), code::resource_exhausted);
+  EXPECT_NE(why.message().find("65537 tensors"), std::string::npos) << why.what();
+}
+
+// Answers each message with a longer one.
+class long_answers final : public link_handler {
+ public:
+  explicit long_answers(std::weak_ptr<link> of) : link_(std::move(of)) {}
+  void came(message) override {
+    auto const l = link_.lock();
+    most_unsent = std::max(most_unsent.load(), l->unsent().messages);
+    l->send({.kind = message_kind::print, .body = std::string(length, 'x')});
+  }
+  void closed(failure) override {}
+  static constexpr std::size_t length = 30000;
+  std::atomic<std::uint64_t> most_unsent = 0;
+
+ private:
+  std::weak_ptr<link> link_;
+};
+
+TEST_P(links, take_no_more_questions_of_a_side_that_does_not_read_the_answers) {
+  if (GetParam() >= carrier::tls) GTEST_SKIP() << "this is no socket as it is";
+  int ends[2];
+  ASSERT_TRUE(make_sockets(ends));
+  all[0] = std::make_shared<link>(stream_of(ends[0]), net_options{}, std::make_shared<traffic_count>());
+  auto const answers = std::make_shared<long_answers>(all[0]);
+  asio::post(io, [&] {
+    all[0]->trust({.incoming = {.bytes = 1 << 20, .share = 1 << 20}, .unread_when_it_asks = 1000});
+    all[0]->start(answers);
+  });
+  work();
+  constexpr int n = 1000;
+  outgoing questions;
+  for (int i = 0; i < n; ++i) questions.add(message{.kind = message_kind::pull});
+  std::string asked;  // is sent at once, for a socket holds few pieces
+  for (batch b; !questions.empty();) {
+    questions.take(b, true);
+    for (auto const& each : b.left()) asked.append(static_cast<char const*>(each.data()), each.size());
+  }
+  ASSERT_EQ(::send(ends[1], asked.data(), asked.size(), 0), static_cast<ssize_t>(asked.size()));
+  std::string bytes(1 << 16, '\0');
+  for (std::size_t came = 0; came < n * long_answers::length;) {  // now it reads
+    auto const some = ::recv(ends[1], bytes.data(), bytes.size(), 0);
+    ASSERT_GT(some, 0);
+    came += static_cast<std::size_t>(some);
+  }
+  ::close(ends[1]);
+  EXPECT_LE(answers->most_unsent, 1000u);
+}
+
+TEST_P(links, end_when_the_other_side_does_not_read_their_messages) {
+  if (GetParam() >= carrier::tls) GTEST_SKIP() << "this is no socket as it is";
+  int ends[2];
+  ASSERT_TRUE(make_sockets(ends));
+  boxes[0] = std::make_shared<mailbox>();
+  all[0] = std::make_shared<link>(stream_of(ends[0]), net_options{}, std::make_shared<traffic_count>());
+  std::promise<void> trusted;
+  asio::post(io, [&] {
+    all[0]->trust({.incoming = {.bytes = 1 << 20, .share = 1 << 20}, .unread = 1 << 20});
+    all[0]->start(boxes[0]);
+    trusted.set_value();
+  });
+  work();
+  trusted.get_future().wait();
+  for (int i = 0; i < 2000; ++i) all[0]->send({.kind = message_kind::print, .body = std::string(30000, 'x')});
+  EXPECT_LE(all[0]->unsent().messages, std::uint64_t{2} << 20);
+  EXPECT_EQ(boxes[0]->wait_for_end()->code(), code::resource_exhausted);
+  ::close(ends[1]);
+}
+
+TEST_P(links, say_when_a_message_has_left) {
+  connect();
+  std::promise<void> small, large;
+  auto const telling = [](std::promise<void>& p) { return std::shared_ptr<void>(&p, [&p](void*) { p.set_value(); }); };
+  all[0]->send(parcel({.kind = message_kind::push, .tensors = {numbers(3 << 20)}}, telling(large)));
+  all[0]->send(parcel({.kind = message_kind::pull}, telling(small)));
+  EXPECT_EQ(small.get_future().wait_for(60s), std::future_status::ready);
+  EXPECT_EQ(large.get_future().wait_for(60s), std::future_status::ready);
+  EXPECT_EQ(all[0]->unsent().messages, 0u);
+  EXPECT_EQ(all[0]->unsent().tensors, 0u);
 }
 
 TEST_P(links, give_up_a_side_that_says_nothing) {

@@ -41,6 +41,14 @@ class proxy {
         for (auto const& w : ways_) w->move();
     });
   }
+  /// Passes no answers on any more, as if whoever has connected did not read; or goes on where it was.
+  void hold_answers(bool on = true) {
+    asio::post(io_, [this, on] {
+      holds_answers_ = on;
+      if (!on)
+        for (auto const& w : ways_) w->move();
+    });
+  }
   /// Takes all bytes, and passes none on; or passes what comes from now on.
   void drop(bool on = true) {
     asio::post(io_, [this, on] { drops_ = on; });
@@ -68,10 +76,10 @@ class proxy {
 
   // One direction of a connection.
   struct way : std::enable_shared_from_this<way> {
-    way(proxy& p, std::shared_ptr<socket> a, std::shared_ptr<socket> b)
-        : of(p), from(std::move(a)), to(std::move(b)), timer(p.io_) {}
+    way(proxy& p, std::shared_ptr<socket> a, std::shared_ptr<socket> b, bool is_back)
+        : of(p), from(std::move(a)), to(std::move(b)), is_of_answers(is_back), timer(p.io_) {}
     void move() {
-      if (of.stalls_ || std::exchange(moves, true)) return;
+      if (of.stalls_ || (is_of_answers && of.holds_answers_) || std::exchange(moves, true)) return;
       from->async_read_some(asio::buffer(buffer), [self = shared_from_this()](std::error_code e, std::size_t n) {
         if (e) return self->close();
         self->timer.expires_after(self->of.delay_);
@@ -102,6 +110,7 @@ class proxy {
     }
     proxy& of;
     std::shared_ptr<socket> from, to;
+    bool const is_of_answers;
     asio::steady_timer timer;
     bool moves = false;
     char buffer[16384];
@@ -114,7 +123,7 @@ class proxy {
       std::error_code none;
       b->connect(endpoint(to_), none);
       if (!none)
-        for (auto const& w : {std::make_shared<way>(*this, a, b), std::make_shared<way>(*this, b, a)}) {
+        for (auto const& w : {std::make_shared<way>(*this, a, b, false), std::make_shared<way>(*this, b, a, true)}) {
           ways_.push_back(w);
           w->move();
         }
@@ -130,7 +139,7 @@ class proxy {
   std::string to_;
   asio::local::stream_protocol::acceptor acceptor_;
   std::list<std::shared_ptr<way>> ways_;
-  bool stalls_ = false, drops_ = false;
+  bool stalls_ = false, holds_answers_ = false, drops_ = false;
   std::chrono::milliseconds delay_{0};
   std::size_t left_ = SIZE_MAX;
   std::atomic<std::size_t> passed_ = 0;

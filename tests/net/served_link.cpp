@@ -5,14 +5,18 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/sentence.hpp"
+#include "net/proxy.hpp"
 #include "net/served.hpp"
 #include "rill/rill.hpp"
 
@@ -42,7 +46,9 @@ class raw_client {
   raw_client(raw_client const&) = delete;
   raw_client& operator=(raw_client const&) = delete;
 
-  void send(message_kind kind, std::string body) { link_->send({.kind = kind, .body = std::move(body)}); }
+  void send(message_kind kind, std::string body, std::vector<tensor> tensors = {}) {
+    link_->send({.kind = kind, .body = std::move(body), .tensors = std::move(tensors)});
+  }
   void greet() {
     send(message_kind::hello, body_of(net_->hello()));
     auto const m = take();
@@ -149,6 +155,17 @@ TEST_F(served_links, end_when_a_client_meddles_with_steps_of_others) {
   serves();
 }
 
+TEST_F(served_links, end_when_two_runs_of_a_client_have_one_number) {
+  raw_client c(cluster.address(0));
+  c.greet();
+  tensor const large(dtype::float32, shape{1 << 20});  // the second comes before the first has come whole
+  auto const body = body_of(net::run_body{.call = 3, .share = 1, .step = c.step()});
+  c.send(message_kind::run, body, {large});
+  c.send(message_kind::run, body);
+  EXPECT_FALSE(c.take());
+  serves();
+}
+
 TEST_F(served_links, pass_over_what_is_said_of_things_that_are_not_there) {
   raw_client c(cluster.address(0));
   c.greet();
@@ -162,6 +179,145 @@ TEST_F(served_links, pass_over_what_is_said_of_things_that_are_not_there) {
   std::vector<bool> have;
   read_body(m->body, call, have);
   EXPECT_EQ(have, std::vector<bool>{false});
+}
+
+TEST_F(served_links, refuse_too_many_names_and_stay) {
+  raw_client c(cluster.address(0));
+  c.greet();
+  c.send(message_kind::have_values, body_of(values_body{1, std::vector<std::string>(values_body::most + 1, "v")}));
+  auto m = c.take();
+  ASSERT_TRUE(m && m->kind == message_kind::failed);
+  error_body why;
+  read_body(m->body, why);
+  EXPECT_EQ(as_error(why).code(), code::resource_exhausted);
+  EXPECT_NE(why.message.find("100001 variables"), std::string::npos) << why.message;
+  c.send(message_kind::have_values, body_of(values_body{2, std::vector<std::string>(values_body::most, "v")}));
+  m = c.take();
+  ASSERT_TRUE(m && m->kind == message_kind::answer);
+}
+
+TEST_F(served_links, refuse_a_message_of_names_that_is_too_long) {
+  raw_client c(cluster.address(0));
+  c.greet();
+  c.send(message_kind::have_values, body_of(values_body{1, {std::string(17 << 20, 'v')}}));
+  auto const m = c.take();
+  ASSERT_TRUE(m && m->kind == message_kind::refused);
+  EXPECT_EQ(refusal_of(*m).code(), code::resource_exhausted);
+  serves();
+}
+
+TEST(server, refuses_more_requests_of_a_client_at_once_than_it_allows) {
+  auto options = test::served_cluster::with(test::quick());
+  options.clients.requests = 0;
+  test::served_cluster cluster({{"worker", 1}}, options);
+  raw_client c(cluster.address(0));
+  c.greet();
+  std::uint64_t call = 0;
+  for (auto const& [kind, body] : {std::pair(message_kind::have_values, body_of(values_body{1, {"v"}})),
+                                   std::pair(message_kind::add, body_of(add_body{2, 1, "no share"})),
+                                   std::pair(message_kind::explain, body_of(explain_body{3, 1}))}) {
+    c.send(kind, body);
+    auto const m = c.take();
+    ASSERT_TRUE(m && m->kind == message_kind::failed);
+    error_body why;
+    read_body(m->body, why);
+    EXPECT_EQ(why.call, ++call);
+    EXPECT_EQ(as_error(why).code(), code::resource_exhausted);
+    EXPECT_NE(why.message.find("client_limits::requests"), std::string::npos) << why.message;
+  }
+}
+
+TEST(server, refuses_shares_of_clients_that_are_too_large_and_names_the_option) {
+  auto options = test::served_cluster::with(test::quick());
+  options.clients.share = 100000;
+  test::served_cluster cluster({{"worker", 1}}, options);
+  graph g;
+  auto const x = placeholder<float, unknown>(g, "x");
+  auto const large = constant(g, tensor::adopt(std::vector<float>(30000, 1.f), shape{30000}));
+  session s{g, connect(cluster.address(0), test::quick())};
+  auto const e = error_of([&] { (void)s.run({{x, vector<float>({2})}}, x + large); });
+  EXPECT_EQ(e.code(), code::resource_exhausted);
+  EXPECT_NE(e.message().find("client_limits::share"), std::string::npos) << e.message();
+}
+
+// A client that reaches ps by a road on which answers can be held up, as if it did not read.
+class unread_results : public testing::Test {
+ public:
+  void start(client_limits const& limits) {
+    auto options = test::served_cluster::with(test::quick());
+    options.net.report_after = 24h;  // a report would be one message more
+    there = std::make_unique<server>(cluster::parse("worker=" + worker + " ps=" + ps, "ps:0"), [&] {
+      auto limited = options;
+      limited.clients = limits;
+      return limited;
+    }());
+    here = std::make_unique<server>(cluster::parse("worker=" + worker + " ps=" + folder.socket("road"), "worker:0"),
+                                    options);
+    s.emplace(g, connect(worker, test::quick()));
+    EXPECT_EQ(float(s->run({{x, 1.f}}, small)), 2.f);
+    run();
+    before = there->traffic().messages_sent;
+    road.hold_answers();
+  }
+  // Fetches 4 MiB.
+  void run() { EXPECT_EQ(s->run({{x, 1.f}}, large).values()[0], 2.f); }
+  std::future<std::string> begin(std::function<void()> const& f) {
+    return std::async(std::launch::async, [f] { return sentence(f); });
+  }
+  // Waits until ps has an answer for n runs.
+  void wait_for_answers(std::uint64_t n) {
+    while (there->traffic().messages_sent < before + n) std::this_thread::sleep_for(1ms);
+  }
+
+  test::socket_folder folder;
+  std::string worker = folder.socket("worker"), ps = folder.socket("ps");
+  test::proxy road{folder.socket("road"), ps};
+  std::unique_ptr<server> there, here;
+  graph g;
+  expr<of<float>> x = placeholder<float>(g, "x");
+  expr<of<float, (1 << 20)>> large = g.on("/job:ps", [&] { return broadcast_to<(1 << 20)>(x + 1.f); });
+  expr<of<float>> small = g.on("/job:ps", [&] { return x + 1.f; });
+  std::optional<session> s;
+  std::uint64_t before = 0;
+};
+
+TEST_F(unread_results, keep_the_place_of_their_step) {
+  start({.steps = 2});
+  auto first = begin([&] { run(); });
+  wait_for_answers(1);
+  auto second = begin([&] { run(); });
+  wait_for_answers(2);
+  auto third = begin([&] { run(); });
+  wait_for_answers(3);
+  road.hold_answers(false);
+  EXPECT_EQ(first.get(), "");
+  EXPECT_EQ(second.get(), "");
+  auto const text = third.get();
+  EXPECT_NE(text.find("resource_exhausted"), std::string::npos) << text;
+  EXPECT_NE(text.find("client_limits::steps"), std::string::npos) << text;
+  run();
+}
+
+TEST_F(unread_results, are_no_more_than_a_client_may_leave) {
+  start({.outgoing = 1 << 20});
+  auto first = begin([&] { run(); });
+  wait_for_answers(1);
+  std::vector<std::future<std::string>> more;
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    more.push_back(begin([&] { run(); }));
+    wait_for_answers(2 + i);
+  }
+  auto other = begin([&] { EXPECT_EQ(float(s->run({{x, 2.f}}, small)), 3.f); });
+  wait_for_answers(7);
+  road.hold_answers(false);
+  EXPECT_EQ(first.get(), "");
+  for (auto& m : more) {
+    auto const text = m.get();
+    EXPECT_NE(text.find("resource_exhausted"), std::string::npos) << text;
+    EXPECT_NE(text.find("client_limits::outgoing"), std::string::npos) << text;
+  }
+  EXPECT_EQ(other.get(), "") << "small results are sent";
+  run();
 }
 
 }  // namespace

@@ -75,6 +75,23 @@ inline constexpr std::size_t most_chunk = std::size_t{256} << 10;
 /// The most bytes of a tensor that lies in the frame of its message. A stream of its own would take a second frame.
 inline constexpr std::size_t most_inline = std::size_t{1} << 10;
 
+/// The most tensors of a message.
+inline constexpr std::size_t most_tensors = std::size_t{64} << 10;
+/// The most bytes of a message beside the tensors that have streams of their own, but for `add`, which has an option.
+inline constexpr std::uint64_t most_bytes_of(message_kind k) {
+  switch (k) {
+    case message_kind::run:
+    case message_kind::answer:
+    case message_kind::ended:  // with small tensors
+      return std::uint64_t{64} << 20;
+    case message_kind::have_values:
+    case message_kind::print:
+      return std::uint64_t{16} << 20;
+    default:
+      return std::uint64_t{1} << 20;
+  }
+}
+
 /// Returns a head as bytes.
 inline std::string text_of(frame_head const& h) { return {reinterpret_cast<char const*>(&h), sizeof h}; }
 /// Returns the head that these 16 bytes are. Throws error(data_loss).

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "rill/net/frame.hpp"
 #include "rill/net/options.hpp"
@@ -17,14 +18,16 @@
 
 namespace rill::net {
 
-/// Thrown when the other side sends more than may be on its way at once. It is told so.
+/// Thrown when the other side sends more than this one takes. It is told so.
 class over_limit final : public error {
  public:
-  explicit over_limit(std::uint64_t most)
-      : error(code::resource_exhausted,
-              "more than " + std::to_string(most) +
-                  " bytes would have been on their way at once (net_options::most_incoming, client_limits::incoming)") {
-  }
+  explicit over_limit(std::string const& what) : error(code::resource_exhausted, what) {}
+};
+
+/// How many bytes a connection takes.
+struct incoming_limits {
+  std::uint64_t bytes = 0;  ///< of messages and tensors that are on their way at once
+  std::uint64_t share = 0;  ///< of a message that has a share of a step
 };
 
 /// Counts what goes over all connections of a process.
@@ -50,26 +53,6 @@ class link_handler {
 /// The messages that have begun to come. They go to a handler, which is null once the connection has ended. All members
 /// throw error(data_loss) for bytes that are no frames, and over_limit.
 class incoming {
- public:
-  incoming(std::shared_ptr<traffic_count> traffic, std::shared_ptr<receive_memory> memory)
-      : traffic_(std::move(traffic)), memory_(std::move(memory)) {}
-
-  /// From now on takes tensors and long messages, for the other side has said who it is: of them `most` bytes may be on
-  /// their way at once.
-  void trust(std::uint64_t most) {
-    trusted_ = true;
-    most_ = most;
-  }
-  /// Takes a frame that is no chunk.
-  void take(frame_head const& head, std::string_view text, std::shared_ptr<link_handler> const& to) {
-    if (head.kind == frame_kind::whole) begin(static_cast<message_kind>(head.message), head.stream, text, to);
-    else if (head.kind == frame_kind::long_) begin_long(head, text);
-  }
-  /// Returns where the bytes of a chunk belong.
-  char* place(frame_head const& head);
-  /// The bytes of that chunk have been put there.
-  void placed(frame_head const& head, std::shared_ptr<link_handler> const& to);
-
  private:
   struct partial_message {
     message m;
@@ -79,21 +62,108 @@ class incoming {
     std::shared_ptr<partial_message> of;  // null: a long message
     std::size_t which = 0;                // of its tensors
     extents each = {};                    // of that
-    std::string text;                     // of strings, or of a long message
+    tensor text = {};                     // the bytes of strings, or of a long message
     std::uint64_t at = 0, end = 0;
     message_kind kind = message_kind::hello;  // of a long message
   };
+  [[noreturn]] static void refuse(std::string const& what, std::uint64_t most, char const* options) {
+    throw over_limit("more than " + std::to_string(most) + " " + what + " (" + options + ")");
+  }
+  // What may be on its way at once, and how much of that is left.
+  struct room {
+    std::uint64_t most = 0, left = 0;
+    void take(std::uint64_t bytes) {
+      if (bytes > left)
+        refuse("bytes would have been on their way at once", most,
+               "net_options::most_incoming, client_limits::incoming");
+      left -= bytes;
+    }
+  };
+  // A message as its description says it, and the streams that it begins.
+  struct described_message {
+    std::shared_ptr<partial_message> of;
+    std::vector<stream> streams;
+    std::uint64_t bytes = 0;  // of these
+  };
 
-  void begin(message_kind kind, std::uint64_t first, std::string_view text, std::shared_ptr<link_handler> const& to);
+ public:
+  /// A stream that has come, and is to be read as a message or as the elements of a tensor. It is part of no
+  /// connection.
+  class unread {
+   public:
+    /// Whether to read it takes long: the connection's thread does not do that.
+    bool is_long() const {
+      if (!of_.of) return true;
+      if (of_.text) return of_.end > most_strings;
+      return of_.of->m.tensors[of_.which].element() == dtype::boolean && of_.end > most_bools;
+    }
+    /// Reads it, once; on any thread. Throws error(data_loss) and over_limit.
+    void read() {
+      auto const text = std::exchange(of_.text, {});
+      std::string_view const bytes(text ? static_cast<char const*>(text.raw()) : "", text ? of_.end : 0);
+      if (!of_.of) {
+        message_ = describe(of_.kind, bytes, true, left_, *memory_);
+        return;
+      }
+      auto& t = of_.of->m.tensors[of_.which];
+      if (text) t = strings(of_.each, bytes);
+      else check_elements(t);
+    }
+
+   private:
+    friend class incoming;
+    // What a thread reads in about as long as it takes to hand it to another.
+    static constexpr std::uint64_t most_strings = std::uint64_t{16} << 10, most_bools = std::uint64_t{256} << 10;
+    std::uint64_t number_ = 0;
+    room left_;
+    std::shared_ptr<receive_memory> memory_;
+    stream of_;
+    described_message message_;
+  };
+
+  incoming(std::shared_ptr<traffic_count> traffic, std::shared_ptr<receive_memory> memory)
+      : traffic_(std::move(traffic)), memory_(std::move(memory)) {}
+
+  /// From now on takes tensors and long messages, for the other side has said who it is.
+  void trust(incoming_limits const& most) {
+    trusted_ = true;
+    most_ = most;
+  }
+  /// Returns how many bytes are on their way.
+  std::uint64_t bytes() const { return bytes_; }
+  /// Takes a frame that is no chunk.
+  void take(frame_head const& head, std::string_view text, std::shared_ptr<link_handler> const& to) {
+    if (head.kind == frame_kind::whole)
+      begin(describe(static_cast<message_kind>(head.message), text, trusted_, left(), *memory_), head.stream, to);
+    else if (head.kind == frame_kind::long_) begin_long(head, text);
+  }
+  /// Returns where the bytes of a chunk belong.
+  char* place(frame_head const& head);
+  /// The bytes of that chunk have been put there. Returns their stream if it has come whole, to be read and handed to
+  /// `done` before another frame is taken; null: it has not.
+  std::shared_ptr<unread> placed(frame_head const& head);
+  /// A stream has been read.
+  void done(unread& what, std::shared_ptr<link_handler> const& to);
+
+ private:
+  static described_message describe(message_kind kind, std::string_view text, bool trusted, room left,
+                                    receive_memory& memory);
+  void begin(described_message m, std::uint64_t first, std::shared_ptr<link_handler> const& to);
   void begin_long(frame_head const& head, std::string_view text);
-  void finish(std::uint64_t number, stream s, std::shared_ptr<link_handler> const& to);
+  room left() const { return {most_.bytes, most_.bytes - bytes_}; }
   void add(std::uint64_t number, stream s) {
     if (!streams_.emplace(number, std::move(s)).second)
       throw error(code::data_loss, "two streams of a connection have one number");
   }
-  void reserve(std::uint64_t bytes) {
-    if (bytes > most_ - bytes_) throw over_limit(most_);
-    bytes_ += bytes;
+  void check_message(message_kind kind, std::uint64_t bytes) const {
+    if (kind == message_kind::add) {
+      if (bytes > most_.share)
+        refuse("bytes are a share of a step: feed large arrays, or make them variables", most_.share,
+               "net_options::most_share, client_limits::share");
+    } else if (bytes > most_bytes_of(kind)) {
+      throw over_limit("a message of " + std::to_string(bytes) + " bytes beside its tensors came, and may have " +
+                       std::to_string(most_bytes_of(kind)));
+    }
   }
   static tensor strings(extents const& each, std::string_view text) {
     tensor t(dtype::string, shape(each));
@@ -123,7 +193,8 @@ class incoming {
 
   std::shared_ptr<traffic_count> traffic_;
   std::shared_ptr<receive_memory> memory_;
-  std::uint64_t bytes_ = 0, most_ = 0;
+  std::uint64_t bytes_ = 0;
+  incoming_limits most_;
   std::map<std::uint64_t, stream> streams_;
   bool trusted_ = false;
 };
@@ -131,40 +202,65 @@ class incoming {
 inline char* incoming::place(frame_head const& head) {
   auto& s = find(head);
   if (head.bytes > s.end - s.at) throw error(code::data_loss, "a stream has more bytes than were announced");
-  if (s.of && s.of->m.tensors[s.which]) return static_cast<char*>(s.of->m.tensors[s.which].mutable_raw()) + s.at;
-  s.text.resize(s.text.size() + head.bytes);  // as the bytes come, whatever was announced
-  return s.text.data() + s.at;
+  auto& to = s.text ? s.text : s.of->m.tensors[s.which];
+  return static_cast<char*>(to.mutable_raw()) + s.at;
 }
-inline void incoming::placed(frame_head const& head, std::shared_ptr<link_handler> const& to) {
+inline std::shared_ptr<incoming::unread> incoming::placed(frame_head const& head) {
   auto& s = find(head);
-  if ((s.at += head.bytes) < s.end) return;
-  auto done = std::move(s);
+  if ((s.at += head.bytes) < s.end) return nullptr;
+  auto const all = std::make_shared<unread>();
+  all->of_ = std::move(s);
   streams_.erase(head.stream);
-  finish(head.stream, std::move(done), to);
+  bytes_ -= all->of_.end;
+  all->number_ = head.stream;
+  all->left_ = left();
+  all->memory_ = memory_;
+  return all;
+}
+inline void incoming::done(unread& what, std::shared_ptr<link_handler> const& to) {
+  auto const of = what.of_.of;
+  if (!of) return begin(std::move(what.message_), what.number_ + 1, to);
+  if (--of->left == 0) arrive(std::move(of->m), to);
 }
 
-inline void incoming::begin(message_kind kind, std::uint64_t first, std::string_view text,
-                            std::shared_ptr<link_handler> const& to) {
+// `trusted`: whether the other side has said who it is.
+inline auto incoming::describe(message_kind kind, std::string_view text, bool trusted, room left,
+                               receive_memory& memory) -> described_message {
   auto [notes, small, body] = read_description(text);
-  auto const of = std::make_shared<partial_message>();
-  of->m = {.kind = kind, .body = std::string(body), .tensors = {}};
-  if (!trusted_ && !notes.empty()) refuse_stranger();
-  for (auto const& n : notes)
-    if (n.bytes > most_inline) reserve(n.bytes);
-  for (std::size_t k = 0; k < notes.size(); ++k) {
-    auto const& n = notes[k];
+  if (!trusted && !notes.empty()) refuse_stranger();
+  if (notes.size() > most_tensors)
+    throw over_limit("a message has " + std::to_string(notes.size()) + " tensors, and may have " +
+                     std::to_string(most_tensors));
+  described_message made{.of = std::make_shared<partial_message>(), .streams = {}};
+  made.of->m = {.kind = kind, .body = std::string(body), .tensors = {}};
+  for (auto const& n : notes) {
+    if (n.bytes <= most_inline) continue;
+    left.take(n.bytes);
+    made.bytes += n.bytes;
+  }
+  for (auto const& n : notes) {
+    auto& all = made.of->m.tensors;
     if (n.bytes <= most_inline) {
-      of->m.tensors.push_back(small_tensor(n, small.substr(0, n.bytes)));
+      all.push_back(small_tensor(n, small.substr(0, n.bytes)));
       small.remove_prefix(n.bytes);
       continue;
     }
+    auto& s = made.streams.emplace_back(stream{.of = made.of, .which = all.size(), .each = n.each, .end = n.bytes});
     bool const later = n.element == dtype::string;  // strings are made when their text has come
-    of->m.tensors.push_back(later ? tensor() : memory_->make(n.element, shape(n.each)));
-    ++of->left;
-    add(first + k, {.of = of, .which = k, .each = n.each, .text = {}, .end = n.bytes});
+    if (later) s.text = memory.make(dtype::uint8, shape{static_cast<std::int64_t>(n.bytes)});
+    all.push_back(later ? tensor() : memory.make(n.element, shape(n.each)));
+    ++made.of->left;
   }
-  if (auto const handler = to) handler->begins(of->m);
-  if (of->left == 0) arrive(std::move(of->m), to);
+  return made;
+}
+inline void incoming::begin(described_message m, std::uint64_t first, std::shared_ptr<link_handler> const& to) {
+  bytes_ += m.bytes;
+  for (auto& s : m.streams) {
+    auto const number = first + s.which;
+    add(number, std::move(s));
+  }
+  if (auto const handler = to) handler->begins(m.of->m);
+  if (m.of->left == 0) arrive(std::move(m.of->m), to);
 }
 inline void incoming::begin_long(frame_head const& head, std::string_view text) {
   std::uint64_t bytes = 0;
@@ -172,18 +268,14 @@ inline void incoming::begin_long(frame_head const& head, std::string_view text) 
   std::memcpy(&bytes, text.data(), sizeof bytes);
   if (!trusted_) refuse_stranger();
   if (bytes == 0) throw error(code::data_loss, "a long message has no bytes");
-  reserve(bytes);
-  add(head.stream, {.of = nullptr, .text = {}, .end = bytes, .kind = static_cast<message_kind>(head.message)});
-}
-inline void incoming::finish(std::uint64_t number, stream s, std::shared_ptr<link_handler> const& to) {
-  bytes_ -= s.end;
-  if (!s.of) return begin(s.kind, number + 1, s.text, to);
-  auto& t = s.of->m.tensors[s.which];
-  if (t) check_elements(t);
-  else {
-    t = strings(s.each, s.text);
-  }
-  if (--s.of->left == 0) arrive(std::move(s.of->m), to);
+  auto const kind = static_cast<message_kind>(head.message);
+  left().take(bytes);
+  check_message(kind, bytes);
+  bytes_ += bytes;
+  add(head.stream, {.of = nullptr,
+                    .text = memory_->make(dtype::uint8, shape{static_cast<std::int64_t>(bytes)}),
+                    .end = bytes,
+                    .kind = kind});
 }
 
 }  // namespace rill::net

@@ -132,9 +132,9 @@ class listener : public std::enable_shared_from_this<listener> {
                      self->strangers_.erase(at);
                      if (e) at->give_up();
                      if (!at->stream || at->is_over) return;
-                     self->add(std::make_shared<served_link>(
-                         self->of_, std::make_shared<link>(std::move(at->stream), n.options(), n.traffic(), n.memory()),
-                         std::move(who)));
+                     auto const l = std::make_shared<link>(std::move(at->stream), n.options(), n.traffic(), n.memory(),
+                                                           n.reading());
+                     self->add(std::make_shared<served_link>(self->of_, l, std::move(who)));
                    });
   }
   void accept_later(acceptor& by) {

@@ -97,14 +97,25 @@ struct hello_body {
   auto fields() { return std::tie(name, version, kernels, process, task, devices, tasks, addresses); }
 };
 struct error_body {
+  static constexpr std::size_t most_bytes = std::size_t{64} << 10;  // of its text
   std::uint64_t call = 0;
   std::uint8_t code = 0;
   std::string message = {}, node = {};
   auto fields() { return std::tie(call, code, message, node); }
 };
 struct values_body {
+  static constexpr std::size_t most = 100'000;  // names
   std::uint64_t call = 0;
   std::vector<std::string> variables = {};
+  /// Throws error(resource_exhausted) for a body with more names, before they are read.
+  static void check_number(std::string_view body) {
+    wire::reader from(body);
+    std::uint64_t asking = 0;
+    from(asking);
+    if (auto const n = from.count(sizeof(std::uint64_t)); n > most)
+      throw error(code::resource_exhausted, "a request has the names of " + std::to_string(n) +
+                                                " variables, and may have " + std::to_string(most));
+  }
   auto fields() { return std::tie(call, variables); }
 };
 struct add_body {
@@ -168,6 +179,7 @@ struct ran_body {
   auto fields() { return std::tie(call, step, nodes); }
 };
 struct print_body {
+  static constexpr std::size_t most_bytes = (std::size_t{16} << 20) - 64;  // of a line
   std::uint64_t call = 0;
   std::string line = {};
   auto fields() { return std::tie(call, line); }
@@ -208,7 +220,10 @@ struct moved_body {
 
 /// Returns an error as a message, and a message as an error.
 inline error_body as_body(std::uint64_t call, error const& e) {
-  return {.call = call, .code = static_cast<std::uint8_t>(e.code()), .message = e.message(), .node = e.node()};
+  return {.call = call,
+          .code = static_cast<std::uint8_t>(e.code()),
+          .message = e.message().substr(0, error_body::most_bytes),
+          .node = e.node().substr(0, error_body::most_bytes)};
 }
 inline error as_error(error_body const& b) {
   auto const known = b.code <= static_cast<std::uint8_t>(code::internal);

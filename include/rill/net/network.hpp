@@ -24,6 +24,7 @@
 #include "rill/net/monitor.hpp"
 #include "rill/net/shared_memory.hpp"
 #include "rill/net/tls_stream.hpp"
+#include "rill/net/turns.hpp"
 #include "rill/net/ucx_stream.hpp"
 
 namespace rill::net {
@@ -96,6 +97,7 @@ class network : public std::enable_shared_from_this<network> {
   }
   ~network() {
     work_.join();
+    for (auto const& t : {reading_, client_reading_, client_work_}) t->finish();
     guard_.reset();
     io_.stop();
     thread_.join();
@@ -111,6 +113,22 @@ class network : public std::enable_shared_from_this<network> {
   asio::io_context& io() { return io_; }
   /// Threads for what may take long, or wait.
   asio::thread_pool& work() { return work_; }
+  /// Threads on which connections read what grows with the bytes of the other side, and free it: of tasks and servers,
+  std::shared_ptr<turns> const& reading() const { return reading_; }
+  /// and of clients, which hold up neither those nor what clients have asked for.
+  std::shared_ptr<turns> const& client_reading() const { return client_reading_; }
+  /// Threads for what clients ask for and what takes long.
+  turns& client_work() { return *client_work_; }
+  /// Frees something large, on a thread for that.
+  template <class T> void let_go(T what) noexcept try {
+    reading_->post("freed", [gone = std::make_shared<T>(std::move(what))] {});
+  } catch (...) {  // no memory: it is freed here
+  }
+  void let_go_of(std::vector<tensor> all) noexcept {
+    std::size_t bytes = 0;
+    for (auto const& t : all) bytes += t.bytes();
+    if (bytes > (std::size_t{1} << 20)) let_go(std::move(all));
+  }
   std::shared_ptr<traffic_count> const& traffic() const { return traffic_; }
   /// What the steps of this process and of others do that take long.
   monitor& steps() { return steps_; }
@@ -224,7 +242,8 @@ class network : public std::enable_shared_from_this<network> {
         guard_(asio::make_work_guard(io_)),
         work_(2) {}
   bool is_own_thread() {
-    return io_.get_executor().running_in_this_thread() || work_.get_executor().running_in_this_thread();
+    return io_.get_executor().running_in_this_thread() || work_.get_executor().running_in_this_thread() ||
+           reading_->is_own_thread() || client_reading_->is_own_thread() || client_work_->is_own_thread();
   }
 
   asio::awaitable<failure> attempt(std::shared_ptr<beginning> at, address to) {
@@ -291,6 +310,9 @@ class network : public std::enable_shared_from_this<network> {
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard_;
   asio::thread_pool work_;
+  std::shared_ptr<turns> const reading_ = std::make_shared<turns>(2);
+  std::shared_ptr<turns> const client_reading_ = std::make_shared<turns>(1);
+  std::shared_ptr<turns> const client_work_ = std::make_shared<turns>(2);
   std::shared_ptr<traffic_count> traffic_ = std::make_shared<traffic_count>();
   monitor steps_{io_, options_, [this](std::string text) {
                    asio::post(work_, [to = options_.report, text = std::move(text)] {

@@ -33,6 +33,8 @@ struct net_options {
   std::function<void(std::string_view)> report = {};
   /// The most bytes of messages and tensors that may be on their way over one connection at once.
   std::uint64_t most_incoming = std::uint64_t{64} << 30;
+  /// The most bytes of a share of a step that comes, with its constants. Larger arrays are variables, or are fed.
+  std::uint64_t most_share = std::uint64_t{4} << 30;
   /// Whether processes of one machine and one user share memory instead of sending bytes through a socket, unless they
   /// prove who they are by a key or certificates.
   bool shared_memory = true;
@@ -47,10 +49,18 @@ struct net_options {
 struct client_limits {
   /// The operations that its steps may have; empty: those of tasks (`server_options::operations`).
   std::span<op_def const* const> operations = {};
-  std::size_t connections = 100;                    ///< of all clients together
-  std::size_t shares = 1000;                        ///< compiled at once, of one connection
-  std::size_t steps = 1000;                         ///< that run at once, of one connection
+  std::size_t connections = 100;                   ///< of all clients together
+  std::size_t shares = 1000;                       ///< compiled at once, of one connection
+  std::uint64_t share = std::uint64_t{256} << 20;  ///< bytes of a share of a step, with its constants
+  /// Requests that take long, such as compiling a share, and that are not answered yet, of one connection.
+  std::size_t requests = 100;
+  /// Steps that run, or whose results have not left the server yet, of one connection.
+  std::size_t steps = 1000;
   std::uint64_t incoming = std::uint64_t{4} << 30;  ///< bytes on their way at once, of one connection
+  /// Bytes of results that the client has not read yet, of one connection. When there are more, steps with further
+  /// results fail with `resource_exhausted`, but for small results: of up to this by `steps`. A connection with as many
+  /// bytes of other messages ends, such as lines that steps print.
+  std::uint64_t outgoing = std::uint64_t{1} << 30;
   /// After this time a step ends; zero: it may take as long as it says.
   std::chrono::nanoseconds step_time = {};
 };

@@ -33,11 +33,12 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
 
   void ask(std::uint64_t call, message m, answered done, noted note) {
     check_process();
+    parcel p(std::move(m));  // without the lock: it takes as long as its strings are
     std::unique_lock lock(mutex_);
     if (made == 0) patient_until_ = std::max(patient_until_, first_there_);
     calls_.emplace(call, pending{std::move(done), std::move(note)});
     try {
-      send(std::move(m), {}, lock);
+      send(std::move(p), {}, lock);
     } catch (...) {
       if (lock) lock.unlock();
       forget(call);
@@ -53,14 +54,16 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
   // Sends a value. `done` is called when the other side has it, or why it has not.
   void push(message m, std::function<void(failure)> done) {
     check_process();
+    parcel p(std::move(m));
     std::unique_lock lock(mutex_);
     if (ready_) pushes_.push_back(done);  // in the order of the messages on the link
-    send(std::move(m), std::move(done), lock);
+    send(std::move(p), std::move(done), lock);
   }
   void tell(message m) {
     if (network_->is_parents()) return;
+    parcel p(std::move(m));
     std::unique_lock lock(mutex_);
-    send(std::move(m), {}, lock);
+    send(std::move(p), {}, lock);
   }
   hello_body wait(std::chrono::steady_clock::time_point deadline) {
     check_process();
@@ -114,7 +117,7 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
     noted note;
   };
   struct waiting_message {
-    message m;
+    parcel m;
     std::function<void(failure)> pushed;
   };
 
@@ -123,7 +126,7 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
       throw error(code::failed_precondition, "a connection that was made before fork() is not there in the child");
   }
 
-  void send(message m, std::function<void(failure)> pushed, std::unique_lock<std::mutex>& lock) {
+  void send(parcel m, std::function<void(failure)> pushed, std::unique_lock<std::mutex>& lock) {
     if (!ready_) {
       unsent_.push_back({std::move(m), std::move(pushed)});
       return connect(lock);
@@ -141,7 +144,7 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
     network_->connect(at_, [self = shared_from_this()](std::unique_ptr<byte_stream> s, failure why) {
       if (why) return self->closed(std::move(why));
       auto const l = std::make_shared<link>(std::move(s), self->network_->options(), self->network_->traffic(),
-                                            self->network_->memory());
+                                            self->network_->memory(), self->network_->reading());
       if (self->is_left()) return self->closed(not_needed());
       {
         std::lock_guard lock(self->mutex_);
@@ -225,7 +228,10 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
     }
     std::unique_lock lock(mutex_);
     auto const at = calls_.find(call);
-    if (at == calls_.end()) return;
+    if (at == calls_.end()) {
+      lock.unlock();
+      return network_->let_go_of(std::move(m.tensors));
+    }
     auto const done = std::move(at->second.done);
     calls_.erase(at);
     lock.unlock();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -62,25 +63,65 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     std::shared_ptr<step_exchange> at;
     edge_key key;
   };
+  // A run counts as one until its results have left. `what` keeps the worker alive, which waits for its steps: no
+  // thread of these may be the last to let go.
+  struct ending {
+    ending(std::shared_ptr<served_link> l, std::uint64_t c, std::shared_ptr<share> w)
+        : of(std::move(l)), call(c), what(std::move(w)) {}
+    ~ending() {
+      auto& io = of->of_->net->io();
+      asio::post(io, [of = std::move(of), call = call, what = std::move(what)]() mutable {
+        of->runs_.erase(call);
+        if (what.use_count() == 1) of->of_->net->let_go(std::move(what));
+      });
+    }
+    ending(ending const&) = delete;
+    ending& operator=(ending const&) = delete;
+    std::shared_ptr<served_link> of;
+    std::uint64_t call;
+    std::shared_ptr<share> what;
+  };
+  // A request of a client counts as one until its answer has left.
+  struct held_request {
+    held_request(std::shared_ptr<served_link> l, std::uint64_t n) : of(std::move(l)), bytes(n) {
+      ++of->requests_;
+      of->request_bytes_ += bytes;
+    }
+    ~held_request() {
+      --of->requests_;
+      of->request_bytes_ -= bytes;
+    }
+    held_request(held_request const&) = delete;
+    held_request& operator=(held_request const&) = delete;
+    std::shared_ptr<served_link> of;
+    std::uint64_t bytes;
+  };
 
   bool is_client() const { return who_.task.empty(); }
 
   void begins(message const& m) override {
     if (m.kind != message_kind::run || !greeted_) return;
-    runs_.try_emplace(call_of(m), std::make_shared<run>());  // so that a stop finds it that overtakes what it is fed
+    // So that a stop finds it that overtakes what it is fed. Each counts as one.
+    if (!runs_.try_emplace(call_of(m), std::make_shared<run>()).second)
+      throw error(code::data_loss, "two runs have one number");
   }
   void came(message m) override {
     if (!greeted_) return greet(m);
+    struct unused {  // what nobody takes is freed by another thread, for it may be large
+      message& of;
+      network& net;
+      ~unused() { net.let_go_of(std::move(of.tensors)); }
+    } const at_end{m, *of_->net};
     if (is_client() && is_refused(m)) return;
     switch (m.kind) {
       case message_kind::have_values:
-        return have_values(m);
+        return have_values(std::move(m));
       case message_kind::add:
-        return add(m);
+        return add(std::move(m));
       case message_kind::drop:
         return drop(m);
       case message_kind::run:
-        return start_run(std::move(m));
+        return start_run(m);
       case message_kind::stop:
         return stop(m);
       case message_kind::forget:
@@ -88,7 +129,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
       case message_kind::moved:
         return moved(m);
       case message_kind::explain:
-        return explain(m);
+        return explain(std::move(m));
       case message_kind::trim:
         return trim(m);
       case message_kind::pull:
@@ -98,7 +139,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
       case message_kind::took:
         return took(m);
       case message_kind::push:
-        return push(std::move(m));
+        return push(m);
       case message_kind::refused:
         throw refusal_of(m);
       default:
@@ -112,7 +153,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
       p.at->forget_ask(p.key, reinterpret_cast<std::uintptr_t>(this));
     {
       std::lock_guard lock(mutex_);
-      shares_.clear();
+      if (!shares_.empty()) of_->net->let_go(std::exchange(shares_, {}));
     }
     if (greeted_) {
       of_->connected_clients -= is_client();
@@ -139,13 +180,24 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     }
     who_ = std::move(said);
     greeted_ = true;
-    link_->trust(is_client() ? of_->clients.incoming : of_->net->options().most_incoming);
+    if (is_client()) trust_client();
+    else link_->trust();
     of_->connected_clients += is_client();
     of_->guests.came(who_.task);
     of_->steps->add_master(who_.process);
     auto hello = of_->hello;
     if (is_client()) hello.process = 0;  // by which one could pass for this process, and end its steps
     link_->send({.kind = message_kind::hello, .body = body_of(hello)});
+  }
+  // A client may have less, and waits for its own work and reading alone.
+  void trust_client() {
+    static constexpr std::uint64_t most_answers = std::uint64_t{1} << 20;
+    auto const& most = of_->clients;
+    client_ = proved_.name.empty() ? std::to_string(who_.process) : proved_.name;
+    link_->use(of_->net->client_reading(), client_);
+    link_->trust({.incoming = {.bytes = most.incoming, .share = most.share},
+                  .unread = most.outgoing,
+                  .unread_when_it_asks = std::min(most.outgoing, most_answers)});
   }
   // Throws what a process is refused for that says it is another than it has proved to be.
   void check_identity(hello_body const& said) {
@@ -167,9 +219,13 @@ class served_link final : public link_handler, public std::enable_shared_from_th
       std::lock_guard lock(mutex_);
       shares = shares_.size() + adding_;
     }
-    auto const* const why = m.kind == message_kind::run && runs_.size() > most.steps ? "client_limits::steps"
-                            : m.kind == message_kind::add && shares >= most.shares   ? "client_limits::shares"
-                                                                                     : nullptr;
+    bool const is_request =
+        m.kind == message_kind::have_values || m.kind == message_kind::add || m.kind == message_kind::explain;
+    auto const* const why = m.kind == message_kind::run && runs_.size() > most.steps       ? "client_limits::steps"
+                            : m.kind == message_kind::add && shares >= most.shares         ? "client_limits::shares"
+                            : is_request && requests_ >= most.requests                     ? "client_limits::requests"
+                            : is_request && request_bytes_ + m.body.size() > most.incoming ? "client_limits::incoming"
+                                                                                           : nullptr;
     if (why == nullptr) return false;
     if (m.kind == message_kind::run) runs_.erase(call_of(m));
     fail(call_of(m), error(code::resource_exhausted, std::string("a client may have no more at once (") + why + ")"));
@@ -183,27 +239,27 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     of_->others->replace(by);
     if (when_replaced) when_replaced(by);
   }
-  void have_values(message const& m) {
-    values_body asked;
-    read_body(m.body, asked);
-    answer(body_of(asked.call, of_->here->have_values(asked.variables)));
+  void have_values(message m) {
+    slowly(std::move(m), [](served_link const& of, message const& asking) {
+      auto const asked = read_request<values_body>(asking);
+      return body_of(asked.call, of.of_->here->have_values(asked.variables));
+    });
   }
-  void add(message const& m) {
-    add_body asked;
-    read_body(m.body, asked);
+  void add(message m) {
     ++adding_;
-    slowly(asked.call, [self = shared_from_this(), asked = std::move(asked)]() -> std::string {
+    slowly(std::move(m), [](served_link& of, message const& asking) {
       struct done {
         std::atomic<std::size_t>& adding;
         ~done() { --adding; }
-      } const at_end{self->adding_};
-      auto const& allowed = self->is_client() && !self->of_->clients.operations.empty() ? self->of_->clients.operations
-                                                                                        : self->of_->operations;
+      } const at_end{of.adding_};
+      auto const asked = read_request<add_body>(asking);
+      auto const& allowed =
+          of.is_client() && !of.of_->clients.operations.empty() ? of.of_->clients.operations : of.of_->operations;
       auto made = std::make_shared<share>();
-      made->from = self->read_share(asked.bytes, allowed);
-      made->compiled = self->of_->here->add(std::exchange(made->from.nodes, {}), made->from.fed, made->from.how);
-      std::lock_guard lock(self->mutex_);
-      self->shares_.insert_or_assign(asked.share, std::move(made));
+      made->from = of.read_share(asked.bytes, allowed);
+      made->compiled = of.of_->here->add(std::exchange(made->from.nodes, {}), made->from.fed, made->from.how);
+      std::lock_guard lock(of.mutex_);
+      of.shares_.insert_or_assign(asked.share, std::move(made));
       return body_of(asked.call);
     });
   }
@@ -217,16 +273,16 @@ class served_link final : public link_handler, public std::enable_shared_from_th
   void drop(message const& m) {
     share_body said;
     read_body(m.body, said);
-    std::shared_ptr<share> gone;
     std::lock_guard lock(mutex_);
-    if (auto const at = shares_.find(said.share); at != shares_.end()) gone = std::move(shares_.extract(at).mapped());
+    if (auto const at = shares_.find(said.share); at != shares_.end())
+      of_->net->let_go(std::move(shares_.extract(at).mapped()));
   }
   std::shared_ptr<share> find(std::uint64_t number) {
     std::lock_guard lock(mutex_);
     if (auto const at = shares_.find(number); at != shares_.end()) return at->second;
     throw error(code::not_found, "no share of a step has this number here");
   }
-  void start_run(message m) {
+  void start_run(message& m) {
     run_body asked;
     read_body(m.body, asked);
     check_master(asked.step);
@@ -240,7 +296,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
         self->start_run(asked, what, mine, std::move(fed));
       };
       if (what->compiled->is_ready()) begin();
-      else asio::post(of_->net->work(), std::move(begin));
+      else do_later(std::move(begin));
     } catch (...) {
       ended(asked.call, {}, caught_failure(), nullptr);
     }
@@ -272,7 +328,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
       auto const log = std::make_shared<log_callback>();
       if (asked.logged)
         *log = [to = link_, call = asked.call](std::string_view line) {
-          print_body const body{call, std::string(line)};
+          print_body const body{call, std::string(line.substr(0, print_body::most_bytes))};
           to->send({.kind = message_kind::print, .body = body_of(body)});
         };
       with.log = log.get();
@@ -300,19 +356,31 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     }
   }
   std::string name_of_other() const { return who_.task.empty() ? "a client" : who_.task.text(); }
-  // `what` keeps the worker alive, which waits for its steps: a thread of one of these may not be the last to let go.
   // `is_open`: whether a failure may follow.
   void ended(std::uint64_t call, std::vector<tensor> results, failure why, std::shared_ptr<share> what,
              bool is_open = false) noexcept {
     auto const kind = is_open ? message_kind::ended : message_kind::answer;
     try {
-      if (why) fail(call, *why);
-      else link_->send({.kind = kind, .body = body_of(call), .tensors = std::move(results)});
+      auto const until_sent = std::make_shared<ending>(shared_from_this(), call, std::move(what));
+      if (why) fail(call, *why, until_sent);
+      else send_results(call, {.kind = kind, .body = body_of(call), .tensors = std::move(results)}, until_sent);
     } catch (...) {
       link_->close(caught_failure());
     }
     if (!is_open) --of_->runs;
-    asio::post(of_->net->io(), [self = shared_from_this(), call, what = std::move(what)] { self->runs_.erase(call); });
+  }
+  // A client that does not read its results gets no more of them, but for small ones.
+  void send_results(std::uint64_t call, message m, std::shared_ptr<ending> const& until_sent) {
+    if (!is_client()) return link_->send(parcel(std::move(m), until_sent));
+    auto const& most = of_->clients;
+    parcel p(std::move(m), until_sent);
+    if (p.tensor_bytes() <= most.outgoing / std::max<std::size_t>(most.steps, 1)) return link_->send(std::move(p));
+    if (link_->send_within(std::move(p), most.outgoing)) return;
+    fail(call,
+         error(code::resource_exhausted, "the client has not read " + std::to_string(most.outgoing) +
+                                             " bytes of results of earlier steps (client_limits::outgoing): let fewer "
+                                             "steps with large results run at once"),
+         until_sent);
   }
   void stop(message const& m) {
     call_body said;
@@ -330,19 +398,20 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     read_body(m.body, asked);
     answer(body_of_movements(asked.call, of_->steps->moved().of(asked.step)));
   }
-  void explain(message const& m) {
-    explain_body asked;
-    read_body(m.body, asked);
-    slowly(asked.call, [self = shared_from_this(), asked] {
-      return body_of(print_body{asked.call, self->find(asked.share)->compiled->explain(stages{asked.stages})});
+  void explain(message m) {
+    slowly(std::move(m), [](served_link& of, message const& asking) {
+      auto const asked = read_request<explain_body>(asking);
+      auto const text = of.find(asked.share)->compiled->explain(stages{asked.stages});
+      return body_of(print_body{asked.call, text.substr(0, print_body::most_bytes)});
     });
   }
   void trim(message const& m) {
     share_body said;
     read_body(m.body, said);
     std::lock_guard lock(mutex_);
-    if (auto const at = shares_.find(said.share); at != shares_.end())
-      asio::post(of_->net->work(), [what = at->second] { what->compiled->trim(); });
+    auto const at = shares_.find(said.share);
+    if (at == shares_.end() || (is_client() && requests_ >= of_->clients.requests)) return;  // it is a wish
+    do_later([what = at->second, held = is_client() ? hold(0) : nullptr] { what->compiled->trim(); });
   }
   void pull(message const& m) {
     pull_body asked;
@@ -351,13 +420,24 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     if (!step) return fail(asked.call, *step_table::over());
     pulls_[asked.call] = {step, asked.key};
     step->ask(asked.key, reinterpret_cast<std::uintptr_t>(this),
-              [self = shared_from_this(), asked](failure why, tensor value) {
-                if (why) self->fail(asked.call, *why);
-                else
-                  self->link_->send(
-                      {.kind = message_kind::answer, .body = body_of(asked.call), .tensors = {std::move(value)}});
-                asio::post(self->of_->net->io(), [self, call = asked.call] { self->pulls_.erase(call); });
+              [self = shared_from_this(), call = asked.call](failure why, tensor value) {
+                if (why) self->fail(call, *why);
+                else self->send_pulled(call, std::move(value));
+                asio::post(self->of_->net->io(), [self, call] { self->pulls_.erase(call); });
               });
+  }
+  // This may be the network's thread, which does not make one text of strings.
+  void send_pulled(std::uint64_t call, tensor value) {
+    auto const is_text = value.element() == dtype::string;
+    message m{.kind = message_kind::answer, .body = body_of(call), .tensors = {std::move(value)}};
+    if (!is_text) return link_->send(std::move(m));
+    of_->net->reading()->post(name_of_other(), [self = shared_from_this(), m = std::move(m)]() mutable {
+      try {
+        self->link_->send(std::move(m));
+      } catch (...) {
+        self->link_->close(caught_failure());
+      }
+    });
   }
   void took(message const& m) {
     took_body said;
@@ -373,11 +453,11 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     at->second.at->forget_ask(at->second.key, reinterpret_cast<std::uintptr_t>(this));
     pulls_.erase(at);
   }
-  void push(message m) {
+  void push(message& m) {
     push_body said;
     read_body(m.body, said);
     if (m.tensors.size() != 1) wire::fail("what is pushed is not one value");
-    if (auto const step = of_->steps->find(said.step)) step->arrive(said.key, std::move(m.tensors[0]));
+    of_->steps->arrive(said.step, said.key, std::move(m.tensors[0]));
     if (++pushed_ == most_pushed) return tell_pushed();
     if (pushed_ != 1) return;
     told_pushed_.expires_after(std::chrono::milliseconds(2));
@@ -401,22 +481,48 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     link_->send({.kind = message_kind::pushed, .body = body_of(body)});
   }
 
-  void answer(std::string body) { link_->send({.kind = message_kind::answer, .body = std::move(body)}); }
-  void fail(std::uint64_t call, error const& why) {
-    link_->send({.kind = message_kind::failed, .body = body_of(as_body(call, why))});
+  void answer(std::string body, std::shared_ptr<void> until_sent = {}) {
+    link_->send(parcel({.kind = message_kind::answer, .body = std::move(body)}, std::move(until_sent)));
+  }
+  void fail(std::uint64_t call, error const& why, std::shared_ptr<void> until_sent = {}) {
+    link_->send(parcel({.kind = message_kind::failed, .body = body_of(as_body(call, why))}, std::move(until_sent)));
+  }
+  std::shared_ptr<held_request> hold(std::uint64_t bytes) {
+    return std::make_shared<held_request>(shared_from_this(), bytes);
   }
   // Does what may take long on a thread for that.
-  template <class F> void slowly(std::uint64_t call, F f) {
-    asio::post(of_->net->work(), [self = shared_from_this(), call, f = std::move(f)] {
+  void do_later(std::function<void()> f) {
+    if (is_client()) of_->net->client_work().post(client_, std::move(f));
+    else asio::post(of_->net->work(), std::move(f));
+  }
+  // What is no request ends the connection; what it can't have, does not.
+  struct no_request {
+    failure why;
+  };
+  template <class T> static T read_request(message const& m) try {
+    T asked;
+    if constexpr (std::same_as<T, values_body>) asked.check_number(m.body);
+    read_body(m.body, asked);
+    return asked;
+  } catch (error const& e) {
+    if (e.code() == code::data_loss) throw no_request{as_failure(e)};
+    throw;
+  }
+  // Answers with what `f` returns for a message.
+  template <class F> void slowly(message m, F f) {
+    auto const call = call_of(m);
+    do_later([self = shared_from_this(), call, held = is_client() ? hold(m.body.size()) : nullptr,
+              m = std::make_shared<message const>(std::move(m)), f = std::move(f)] {
       try {
-        self->answer(f());
-      } catch (...) {
-        auto const why = caught_failure();
         try {
-          self->fail(call, *why);
-        } catch (...) {  // no memory to say so: the asker hears that the connection has ended
-          self->link_->close(why);
+          self->answer(f(*self, *m), held);
+        } catch (no_request const& e) {
+          self->link_->close(e.why);
+        } catch (...) {
+          self->fail(call, *caught_failure(), held);
         }
+      } catch (...) {  // no memory to say so: the asker hears that the connection has ended
+        self->link_->close(caught_failure());
       }
     });
   }
@@ -426,7 +532,10 @@ class served_link final : public link_handler, public std::enable_shared_from_th
   identity const proved_;
   hello_body who_;
   bool greeted_ = false;
+  std::string client_;                   // by which it takes turns with other clients
   std::atomic<std::size_t> adding_ = 0;  // shares that are being compiled
+  std::atomic<std::size_t> requests_ = 0;
+  std::atomic<std::uint64_t> request_bytes_ = 0;
   std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<share>> shares_;
   // Of the network's thread.

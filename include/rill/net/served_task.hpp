@@ -97,8 +97,9 @@ class distant_observer final : public observer {
       : to_(std::move(to)), call_(call), step_(step) {}
   void node_ran(node_record const& r) override {
     std::lock_guard lock(mutex_);
-    seen_.push_back({std::string(r.name), std::string(r.operation), r.begin, r.end});
-    if (seen_.size() == most) send();
+    seen_.push_back({std::string(r.name.substr(0, most_name)), std::string(r.operation), r.begin, r.end});
+    bytes_ += seen_.back().name.size() + seen_.back().operation.size();
+    if (seen_.size() == most || bytes_ > most_bytes) send();
   }
   void flush() {
     std::lock_guard lock(mutex_);
@@ -107,7 +108,8 @@ class distant_observer final : public observer {
 
  private:
   using time_point = std::chrono::steady_clock::time_point;
-  static constexpr std::size_t most = 256;  // of one message
+  static constexpr std::size_t most = 256, most_bytes = std::size_t{256} << 10;  // of one message
+  static constexpr std::size_t most_name = std::size_t{4} << 10;                 // of a node
   struct seen {
     std::string name, operation;
     time_point begin, end;
@@ -118,6 +120,7 @@ class distant_observer final : public observer {
     ran_body body{.call = call_, .step = step_};
     for (auto& s : seen_) body.nodes.push_back({std::move(s.name), std::move(s.operation), ago(s.begin), ago(s.end)});
     seen_.clear();
+    bytes_ = 0;
     to_->send({.kind = message_kind::ran, .body = body_of(body)});
   }
 
@@ -125,6 +128,7 @@ class distant_observer final : public observer {
   std::uint64_t const call_, step_;
   std::mutex mutex_;
   std::vector<seen> seen_;
+  std::size_t bytes_ = 0;  // of their names
 };
 
 }  // namespace rill::net
