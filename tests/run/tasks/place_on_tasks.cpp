@@ -144,7 +144,7 @@ TEST(state_on_tasks, stays_where_a_step_has_put_it_while_the_graph_grows) {
             "constraint");
 }
 
-TEST(state_on_tasks, lies_beside_a_variable_that_it_is_recorded_near) {
+TEST(state_on_tasks, lies_where_the_variable_asks_to_be_that_it_is_recorded_near) {
   auto const cluster = two_jobs();
   graph g;
   auto x = placeholder<float>(g, "x");
@@ -297,16 +297,20 @@ TEST(constraints_on_tasks, around_a_call_are_for_what_its_function_leaves_open) 
       g, [&](auto a) { return g.on("cpu", [&] { return tanh(a) + uniform<float>(g) * 0.f; }); });
   auto leaves_open = rill::function<"open", of<float>>(
       g, [&](auto a) { return cond(a > 9.f, [&] { return a; }, [&] { return tanh(a) + uniform<float>(g) * 0.f; }); });
+  auto inlined = rill::function<"inlined", of<float>>(
+      g, [&](auto a) { return cond(a > 9.f, [&] { return a; }, [&] { return tanh(a); }) + 1.f; });
   session s(g, cluster.target());
   auto const expect_on = [&](value y, std::string const& task) {
     s.run({{x, 0.f}}, y);
     auto const text = s.explain({{x, 0.f}}, y, stages::place);
-    auto const at = text.find(std::string(y.origin().name) + " ");
-    EXPECT_NE(text.substr(at, text.find('\n', at) - at).find(task), std::string::npos) << text;
+    auto const at = text.find("share of ");
+    EXPECT_EQ(text.find("share of " + task), at) << text;
+    EXPECT_EQ(text.find("share of ", at + 1), std::string::npos) << text;
   };
   expect_on(on_worker(g, 0, [&] { return asks(x); }), "/job:worker/task:1");
   expect_on(g.on("/job:ps/task:1", [&] { return asks_for_type(x); }), "/job:ps/task:1");
   expect_on(g.on("/job:ps/task:1", [&] { return leaves_open(x); }), "/job:ps/task:1");
+  expect_on(g.on("/job:ps/task:1", [&] { return inlined(x); }), "/job:ps/task:1");
 }
 
 TEST(constraints_on_tasks, for_a_type_of_device_in_a_body_put_it_on_a_task_that_has_one) {

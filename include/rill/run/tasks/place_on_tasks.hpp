@@ -39,14 +39,12 @@ inline std::vector<place_target> place_targets(std::vector<std::shared_ptr<task>
 
 /// Where state by name lies, such as queues: on one task, whichever step asks. The recorded nodes that touch it, in
 /// bodies too, say on which tasks it can lie; it is the first of these by name, so that all sessions of a graph agree.
-/// If none asks, it lies where a variable does that one is to lie beside, or on the session's first task.
+/// If none asks, it lies on the session's first task.
 class state_places {
  public:
-  using home_of_variable = std::function<std::optional<std::uint32_t>(std::string_view)>;
-
   /// `devices`: of the session, which remember where its steps put state.
-  state_places(std::vector<place_target> const& targets, session_devices& devices, home_of_variable home)
-      : targets_(targets), wished_(targets), devices_(devices), home_(std::move(home)) {}
+  state_places(std::vector<place_target> const& targets, session_devices& devices)
+      : targets_(targets), wished_(targets), devices_(devices) {}
 
   /// Returns the place of what a node touches. Throws error(invalid_argument) if the nodes that touch it ask for
   /// different tasks.
@@ -67,10 +65,6 @@ class state_places {
   struct wish {
     std::string by, device;
   };
-  struct asked {
-    std::vector<wish> wishes = {};  // of different devices
-    std::string beside = {};
-  };
 
   // The kind of state and its name, as in errors.
   static std::string name_of(node const& n) {
@@ -86,14 +80,24 @@ class state_places {
   }
   void add(node const& n, std::string const& device) {
     if (n.op->rendezvous.empty()) return;
-    auto& [wishes, beside] = asked_[name_of(n)];
-    if (beside.empty()) beside = n.colocated;
-    if (!device.empty() && std::none_of(wishes.begin(), wishes.end(), [&](auto& w) { return w.device == device; }))
-      wishes.push_back({n.name, device});
+    auto& wishes = wishes_[name_of(n)];
+    add(wishes, {n.name, device});
+    auto const& find_node = devices_.placement().recorded.find_node;
+    std::string_view beside = n.colocated;
+    for (int steps = 0; !beside.empty() && steps < 1000; ++steps) {
+      auto const* const other = find_node ? find_node(beside) : nullptr;
+      if (other == nullptr) return;
+      add(wishes, {other->name, other->device});
+      beside = other->colocated;
+    }
+  }
+  static void add(std::vector<wish>& to, wish w) {
+    auto const is_same = [&](wish const& other) { return other.device == w.device; };
+    if (!w.device.empty() && std::none_of(to.begin(), to.end(), is_same)) to.push_back(std::move(w));
   }
 
   std::uint32_t task_of(std::string const& name, node const& n) {
-    auto const& [wishes, beside] = asked_.at(name);
+    auto const& wishes = wishes_.at(name);
     device_set able(targets_.size(), true);
     bool asks = false;
     for (auto const& w : wishes) {
@@ -108,11 +112,11 @@ class state_places {
                   n.name);
     auto const before = devices_.planned_home(name);
     if (before && !able.contains(*before)) refuse_to_move(name, *before, n);
-    return chosen_[name] = before ? *before : asks ? first_by_name(able) : beside_or_first(beside);
+    return chosen_[name] = before ? *before : asks ? first_by_name(able) : 0;
   }
   static std::string says(wish const& w) { return in_quotes(w.by) + " asks for " + in_quotes(w.device); }
   [[noreturn]] void refuse_to_move(std::string const& name, std::uint32_t from, node const& n) {
-    auto const& wishes = asked_.at(name).wishes;
+    auto const& wishes = wishes_.at(name);
     auto const other = std::find_if(wishes.begin(), wishes.end(), [&](auto const& w) {
       auto const& wanted = wished_.called(w.device);
       return !wanted.empty() && !wanted.contains(from);
@@ -129,22 +133,12 @@ class state_places {
         [&](auto t) { first = first == placed_node::none || targets_[t].name < targets_[first].name ? t : first; });
     return first;
   }
-  std::uint32_t beside_or_first(std::string_view name) const {
-    auto const& find_node = devices_.placement().recorded.find_node;
-    for (int steps = 0; !name.empty() && steps < 1000; ++steps) {
-      if (auto const at = home_(name)) return *at;
-      auto const* const n = find_node ? find_node(name) : nullptr;
-      name = n ? std::string_view(n->colocated) : "";
-    }
-    return 0;
-  }
 
   std::vector<place_target> const& targets_;
   wished_devices wished_;
   session_devices& devices_;
-  home_of_variable home_;
-  std::uint32_t seen_ = 0;  // of the recorded nodes
-  std::map<std::string, asked> asked_;
+  std::uint32_t seen_ = 0;                           // of the recorded nodes
+  std::map<std::string, std::vector<wish>> wishes_;  // of different devices
   std::map<std::string, std::uint32_t> chosen_;
 };
 
@@ -175,7 +169,7 @@ class task_placer {
         state_(state),
         targets_(place_targets(tasks)),
         wished_(targets_),
-        state_places_(targets_, devices, [this](std::string_view name) { return home(name); }) {}
+        state_places_(targets_, devices) {}
 
   /// Places the nodes of a step. Prepares the bodies of branches and loops that run on several tasks.
   task_places place(subgraph& sub) {
