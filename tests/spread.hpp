@@ -65,7 +65,7 @@ class drawn_wishes {
   static inline std::vector<std::string> narrow, wide;
 
   static void add(subgraph& sub) {
-    if (has_primitives(sub)) return;  // all of it lies together
+    if (std::ranges::any_of(sub.nodes, is_primitive)) return;  // all of it lies together
     for (auto& n : sub.nodes)
       if (!is_constant(n) && n.op != &fed_op) add(n);
   }
@@ -74,10 +74,9 @@ class drawn_wishes {
   static void add(node& n) {
     if (has_bodies(n)) add_to_bodies(n);
     if (asks_for_place(n)) return;
-    if (has_bodies(n)) n.device = drawn(narrow, n.name);
-    else if (takes_variables(n)) n.device = drawn(wide, n.name);
-    else if (n.op->rendezvous.empty()) n.device = drawn(narrow, n.name);
-    else n.device = drawn(narrow, detail::attribute_as<std::string>(n.attributes, n.op->rendezvous));
+    bool const spans = has_bodies(n) && !called_by(n);  // then it has no place
+    if (takes_variables(n) && !spans) n.device = drawn(wide, n.name);
+    else n.device = drawn(narrow, n.op->rendezvous.empty() ? n.name : "state by name");
   }
   // Variables that one node takes lie together, so constraints of their users must not contradict each other.
   static bool takes_variables(node const& n) {
@@ -92,17 +91,24 @@ class drawn_wishes {
     for (auto& [_, a] : n.attributes)
       if (auto* const body = std::get_if<std::shared_ptr<subgraph const>>(&a)) {
         auto copy = **body;
-        if (together) add_one(copy, drawn(narrow, n.name));
+        if (together) add_one(copy, drawn(takes_variables(n) ? wide : narrow, n.name));
         else add(copy);
         *body = std::make_shared<subgraph const>(std::move(copy));
       }
   }
   // Whether the bodies of a branch or loop may have to run on one task.
   static bool lies_together(node const& n) {
-    if (!detail::can_span_tasks(n)) return true;
-    if (!ops::is_loop(n)) return false;
-    auto const a = decode<ops::loop_rules::attributes>(n.attributes);
-    return a.rows > 0 && a.counted() && !a.given_count;
+    if (called_by(n)) return true;
+    if (ops::is_loop(n)) {
+      auto const a = decode<ops::loop_rules::attributes>(n.attributes);
+      if (a.uneven != 0 || (a.rows > 0 && a.counted() && !a.given_count)) return true;
+    }
+    bool together = false;
+    for_each_body(n, [&](subgraph const& body) {
+      for (auto const& inner : body.nodes)
+        together = together || (has_bodies(inner) && !called_by(inner) && lies_together(inner));
+    });
+    return together;
   }
   static bool bodies_ask(node const& n) {
     bool ask = false;
