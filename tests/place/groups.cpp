@@ -50,6 +50,18 @@ TEST(host_reason, leaves_extents_open_in_bodies) {
   EXPECT_FALSE(host_reason(value(y).origin(), std::vector<type>{value(x).type()}, false));
 }
 
+TEST(touches_outside_state, is_of_nodes_that_do_so_themselves) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const q = fifo_queue<of<float>>(g, {}, "q");
+  auto const draws = cond(x < 1.f, [&] { return uniform<float>(g) * x; }, [&] { return x; });
+  auto const takes = cond(x < 1.f, [&] { return q.dequeue(); }, [&] { return x; });
+  auto const [no, yes] = tagged::switch_(x, x > 0.f);
+  EXPECT_TRUE(detail::touches_outside_state(value(q.dequeue()).origin()));
+  for (value each : {value(draws), value(takes), value(no), value(uniform<float>(g))})
+    EXPECT_FALSE(detail::touches_outside_state(each.origin())) << each.name();
+}
+
 std::vector<std::vector<std::string>> groups_of(subgraph const& sub) {
   place_surroundings const around;
   detail::place_groups const groups(sub, around);
@@ -107,6 +119,61 @@ TEST(place_groups, look_into_functions_and_recursive_ones_once) {
       g, [&](auto a) { return a * g.on("accelerator:0", [&] { return expr<of<float>>(read(w)); }); });
   auto const p = placed(part_of(g, {f(f(x))}, {}, {x}), machine());
   EXPECT_EQ(p.device(w), accelerator0);
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Over tasks
+
+std::vector<place_target> two_tasks() {
+  return {device_at("/job:a/task:0/device:cpu:0", 1, true), device_at("/job:a/task:1/device:cpu:0", 1, true)};
+}
+// Where what touches state by name lies on task 0.
+place_options over_tasks() {
+  place_options options;
+  options.around.tasks = true;
+  options.around.state = [](node const& n) {
+    return std::optional(detail::foreign_constraint{.by = n.name, .home = 0});
+  };
+  return options;
+}
+
+TEST(place_groups, of_tasks_put_a_branch_that_draws_where_its_nodes_ask_to_be) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const on1 = [&](auto f) { return g.on("/job:a/task:1", f); };
+  auto const y = cond(
+      x < 1.f, [&] { return on1([&] { return uniform<float>(g) + x; }); }, [&] { return on1([&] { return -x; }); });
+  EXPECT_EQ(placed(part_of(g, {y}, {}, {x}), two_tasks(), over_tasks()).device(y), 1u);
+}
+
+TEST(place_groups, of_tasks_take_constraints_around_a_node_for_its_bodies) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const on = [&](int task, auto f) { return g.on("/job:a/task:" + std::to_string(task), f); };
+  auto const beside = on(1, [&] { return exp(x); }), other = on(0, [&] { return exp(x + 1.f); });
+  auto const branch = on(0, [&] {
+    return cond(x < 1.f, [&] { return on(1, [&] { return x * 2.f; }); }, [&] { return on(1, [&] { return -x; }); });
+  });
+  auto const near = g.near(other, [&] {
+    return cond(
+        x < 1.f, [&] { return g.near(beside, [&] { return x * 2.f; }); },
+        [&] { return g.near(beside, [&] { return -x; }); });
+  });
+  auto const f = rill::function<"f", of<float>>(g, [&](auto a) { return on(1, [&] { return tanh(a); }); });
+  auto const h = rill::function<"h", of<float>>(g, [&](auto a) { return tanh(a); });
+  auto const asks = on(0, [&] { return f(x); }), open = on(1, [&] { return h(x); });
+  auto const open_near = g.near(beside, [&] { return h(x); });
+  auto const p =
+      placed(part_of(g, {branch, near, asks, open, open_near, beside, other}, {}, {x}), two_tasks(), over_tasks());
+  for (value each : {value(branch), value(near), value(asks), value(open), value(open_near)})
+    EXPECT_EQ(p.device(each), 1u) << each.name();
+}
+
+TEST(wish_within, leaves_what_is_open_to_the_outer_name) {
+  EXPECT_EQ(detail::wish_within("", "gpu:0"), "gpu:0");
+  EXPECT_EQ(detail::wish_within("/job:a", ""), "/job:a");
+  EXPECT_EQ(detail::wish_within("/job:a/task:1", "/device:gpu:0"), "/job:a/task:1/device:gpu:0");
+  EXPECT_EQ(detail::wish_within("/job:a/task:1", "/job:a/task:0"), "/job:a/task:0");
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ inline std::string share_as_bytes(subgraph const& share, std::vector<type> const
   wire::save_list(to, functions, [&](auto const* f) { wire::save(to, *f); });
   wire::save(to, share);
   wire::save_list(to, fed, [&](type const& t) { wire::save(to, t); });
-  to(how.seed);
+  to(how.seed, how.soft);
   detail::save(to, how.passes);
   put(to, how.tasks);
   return to.take();
@@ -72,7 +72,7 @@ inline coded_share share_from_bytes(std::string_view bytes, operation_registry o
   if (made.fed.size() != made.nodes.inputs.size()) wire::fail("a share has types for other inputs than it has");
   auto& how = made.how;
   auto& p = how.passes;
-  from(how.seed);
+  from(how.seed, how.soft);
   from(p.common_subexpressions, p.fold_constants, p.identities, p.fuse, p.loops, p.functions, p.verify);
   get(from, how.tasks);
   if (from.remaining() != 0) wire::fail("more bytes follow after a share's end");

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "rill/device/device_name.hpp"
@@ -15,9 +18,9 @@
 
 namespace rill {
 
-/// Inlines functions in a bound subgraph, and in the inlined bodies. Nodes keep the devices that they ask for; what
-/// these leave open is as the call asks. Returns whether it changed the subgraph. Throws if `step`, which may be null,
-/// is cancelled or late.
+/// Inlines functions in a bound subgraph, and in the inlined bodies. Nodes keep the devices that they ask for, in the
+/// bodies of branches and loops too; what these leave open is as the call asks. Returns whether it changed the
+/// subgraph. Throws if `step`, which may be null, is cancelled or late.
 bool inline_functions(subgraph& sub, container& state, pass_report* report, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
@@ -139,8 +142,7 @@ class inliner {
     std::erase_if(n.controls, [&](auto c) { return body_[c].op == &fed_op || is_variable(body_[c]); });
     for (auto& c : n.controls) c = place_[c].node;
     n.name = fresh_name(call, n);
-    n.device = device_in(call, n);
-    n.colocated = neighbour_of(n, call);
+    ask(n, call);
     place_[i] = {r_.add(std::move(n), r_.subgraph().origin[at_]), 0};
   }
 
@@ -149,6 +151,19 @@ class inliner {
     auto const name = call.name + "/" + n.name.substr(n.name.rfind('/') + 1);
     auto const [at, fresh] = names_.try_emplace(name, 0);
     return fresh ? name : name + "_" + std::to_string(++at->second);
+  }
+  // Has a node, and the nodes in its bodies, ask for what the call leaves them.
+  void ask(node& n, node const& call) {
+    n.device = device_in(call, n);
+    n.colocated = neighbour_of(n, call);
+    if (!asks_for_place(call)) return;
+    for (auto& [_, a] : n.attributes)
+      if (auto* const body = std::get_if<std::shared_ptr<subgraph const>>(&a)) {
+        auto copy = **body;
+        for (auto& inner : copy.nodes)
+          if (inner.op != &fed_op && !is_variable(inner)) ask(inner, call);
+        *body = std::make_shared<subgraph const>(std::move(copy));
+      }
   }
   static std::string device_in(node const& call, node const& n) {
     if (call.device.empty() || n.device.empty()) return n.device.empty() ? call.device : n.device;

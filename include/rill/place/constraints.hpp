@@ -163,7 +163,7 @@ class place_constraints {
       auto const& n = sub_[i];
       if (is_variable(n) && around_.home)
         if (auto const home = around_.home(n.name)) all.push_back({i, n.name, {}, *home});
-      if (!n.device.empty()) all.push_back({i, n.name, n.device});
+      if (!n.device.empty() && !has_bodies(n)) all.push_back({i, n.name, n.device});
       for (auto const& c : groups_.foreign(i))
         if (c.home) all.push_back({i, c.by, {}, *c.home});
         else if (!c.device.empty()) all.push_back({i, c.by, c.device});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -47,8 +48,8 @@ struct place_surroundings {
   /// Returns the recorded nodes that take the variable of that name by reference, whether the step needs them or not:
   /// the step that gives the variable its first value puts it where all of them can run.
   std::function<std::vector<variable_use>(std::string_view variable)> uses = {};
-  /// Whether the devices are tasks: then a loop, branch or call is placed as a whole, its bodies with it, and so are
-  /// nodes that only order others.
+  /// Whether the devices are tasks: then a loop, branch or call is placed as a whole, where the nodes in its bodies
+  /// must lie, and so are nodes that only order others.
   bool tasks = false;
   /// Whether a branch or loop runs on several tasks: then it has no place, and the nodes in its bodies have.
   std::function<bool(node const&)> spans_tasks = {};
@@ -62,7 +63,8 @@ namespace detail {
 /// extents are bound, so that an open one is settled by a kernel.
 std::optional<place_reason> host_reason(node const& n, std::span<type const> inputs, bool bound = true);
 
-/// Whether a node touches files, queues or other state by name, beside variables.
+/// Whether a node touches files, queues or other state by name, beside variables. What the nodes in its bodies touch
+/// does not count.
 bool touches_outside_state(node const& n);
 
 /// Whether the device of a node of the host is no matter of constraints: it holds or orders what others compute.
@@ -91,6 +93,54 @@ template <class F> void for_each_node_in_bodies(node const& n, F const& f) {
   std::unordered_set<function_definition const*> called;
   for_each_node_in_bodies(n, f, called);
 }
+
+/// Returns what a device's name asks for where nodes within a constraint of the name `outer` ask for `inner`.
+inline std::string wish_within(std::string const& outer, std::string const& inner) {
+  if (outer.empty() || inner.empty()) return outer.empty() ? inner : outer;
+  return nested(device_name::parse(outer), device_name::parse(inner)).text();
+}
+
+/// The nodes in the bodies of a node that ask for a place, or touch what has one: a variable, or state by name.
+template <class F> class wishes_in_bodies {
+ public:
+  explicit wishes_in_bodies(F const& f) : f_(f) {}
+
+  /// Calls `f(inner, device)` with each, and the device that it asks for; empty: for none. Nodes of a function that ask
+  /// for a device leave open what the call of the function asks for. If none of its nodes ask for a place, the call
+  /// does. Returns whether there is one.
+  bool of(node const& n, std::string const& around = {}) {
+    bool ask = false;
+    for_each_body(n, [&](subgraph const& body) { ask |= in(body, around); });
+    auto const* const function = called_by(n);
+    if (!function || !function->body) return ask;
+    auto const here = wish_within(around, n.device);
+    auto const [at, fresh] = called_.try_emplace({function, here}, true);
+    if (fresh) at->second = in(*function->body, here);
+    if (at->second) return true;
+    if (here.empty() && n.colocated.empty()) return ask;
+    f_(n, here);
+    return true;
+  }
+
+ private:
+  bool in(subgraph const& body, std::string const& around) {
+    bool ask = false;
+    for (auto const& n : body.nodes) {
+      if (has_bodies(n)) {
+        ask |= of(n, around);
+      } else if (!is_constant(n) && n.op != &fed_op &&
+                 (asks_for_place(n) || is_variable(n) || touches_outside_state(n))) {
+        f_(n, n.device.empty() && n.op->rendezvous.empty() ? std::string() : wish_within(around, n.device));
+        ask = true;
+      }
+    }
+    return ask;
+  }
+
+  F const& f_;
+  std::map<std::pair<function_definition const*, std::string>, bool> called_;  // with what is asked for around the call
+};
+template <class F> void for_each_wish_in_bodies(node const& n, F const& f) { wishes_in_bodies<F>(f).of(n); }
 
 /// Returns the types of a node's inputs.
 inline void input_types(subgraph const& sub, node const& n, std::vector<type>& types) {
@@ -156,7 +206,7 @@ class place_groups {
     if (around_.tasks) constrain_whole(i, n);
     for (std::size_t k = 0; k < n.inputs.size(); ++k)
       if (takes_reference(n, k) && is_variable(sub_[n.inputs[k].node])) unite(i, n.inputs[k].node);
-    if (!n.colocated.empty()) follow(i, n.colocated);
+    if (!n.colocated.empty() && !has_bodies(n)) follow(i, n.colocated);
     if (is_variable(n) && around_.uses && !has_home(n.name))
       for (auto const& use : around_.uses(n.name)) link_use(i, use);
   }
@@ -174,21 +224,20 @@ class place_groups {
     }
   }
 
-  // A node that is placed on a task with its bodies lies where the state by name is that nodes in them touch, and where
-  // these ask to be.
+  // A node that is placed on a task with its bodies lies where the nodes in them do: where the state by name is that
+  // they touch, and where they ask to be.
   void constrain_whole(std::uint32_t i, node const& n) {
+    if (!has_bodies(n)) return constrain_by_state(i, n);
+    for_each_wish_in_bodies(n, [&](node const& inner, std::string const& wish) {
+      if (is_variable(inner)) return;  // the node takes it by reference, too
+      constrain_by_state(i, inner);
+      if (!wish.empty()) foreign_[i].push_back({.by = inner.name, .device = wish});
+      if (!inner.colocated.empty()) follow(i, inner.colocated);
+    });
+  }
+  void constrain_by_state(std::uint32_t i, node const& n) {
     if (auto lies = around_.state && touches_outside_state(n) ? around_.state(n) : std::nullopt)
       foreign_[i].push_back(std::move(*lies));
-    if (has_bodies(n)) constrain_by_bodies(i, n);
-  }
-  void constrain_by_bodies(std::uint32_t i, node const& n) {
-    for_each_node_in_bodies(n, [&](node const& inner) {
-      if (auto lies = around_.state && touches_outside_state(inner) ? around_.state(inner) : std::nullopt)
-        foreign_[i].push_back(std::move(*lies));
-      if (auto const place = task_of(device_name::parse(inner.device)); !place.empty())
-        foreign_[i].push_back({.by = inner.name, .device = place.text()});
-      if (auto const near = find(inner.colocated); near && has_place(*near)) unite(i, *near);
-    });
   }
   bool has_home(std::string_view name) const { return around_.home && around_.home(name); }
 
@@ -296,7 +345,8 @@ class place_groups {
 
 RILL_INLINE bool touches_outside_state(node const& n) {
   if (!n.op->rendezvous.empty()) return true;
-  if (n.op->effect == effect::none || draws_random(n) || is_variable(n)) return false;
+  if (n.op->effect == effect::none || draws_random(n) || is_variable(n) || is_primitive(n) || has_bodies(n))
+    return false;
   for (std::size_t k = 0; k < n.inputs.size(); ++k)
     if (takes_reference(n, k)) return false;
   return true;

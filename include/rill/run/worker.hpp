@@ -61,7 +61,7 @@ namespace rill {
 struct worker::parts {
   device_name name;
   std::shared_ptr<container> state;
-  session_devices devices;  // outlives the plans
+  session_devices devices, soft_devices;  // the same for steps that permit soft placement; outlive the plans
   arena_pool arenas{host_allocator()};
   rill::pool threads;
   detail::in_process<started_steps> started;
@@ -69,10 +69,17 @@ struct worker::parts {
   parts(device_name called, task_options const& o)
       : name(std::move(called)),
         state(o.state ? o.state : std::make_shared<container>()),
-        devices(o.devices,
-                {.choose = choose_near_inputs, .recorded = {.find_node = [](auto) { return nullptr; }}, .task = name}),
+        devices(o.devices, placement(false)),
+        soft_devices(o.devices, placement(true)),
         threads(o.threads > 0 ? o.threads : detail::available_processors()) {
     for (auto const& d : o.devices) state->keep(d);
+  }
+
+  session_placement placement(bool soft) const {
+    return {.soft = soft,
+            .choose = choose_near_inputs,
+            .recorded = {.find_node = [](auto) { return nullptr; }},
+            .task = name};
   }
 
   /// Returns an error with the name of the task.
@@ -86,7 +93,7 @@ struct worker::parts {
             .threads = threads.threads(),
             .passes = how.passes,
             .step = step,
-            .devices = &devices};
+            .devices = how.soft ? &soft_devices : &devices};
   }
 };
 
@@ -137,6 +144,7 @@ class worker::share final : public registered_share {
     compiled_->trim();
     of_->parts_->arenas.trim();
     of_->parts_->devices.trim();
+    of_->parts_->soft_devices.trim();
   }
 
  private:

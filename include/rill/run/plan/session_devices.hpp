@@ -47,6 +47,14 @@ struct session_placement {
   rill::graph const* graph = nullptr;  ///< that steps are taken from; null: it is not here
 };
 
+namespace detail {
+
+/// Has the nodes of a step or body ask for places beyond what was recorded, before they are placed; null: does nothing.
+/// Set by tests.
+inline void (*add_wishes)(subgraph&) = nullptr;
+
+}  // namespace detail
+
 /// The devices of a session beside its host, by number.
 class session_devices {
  public:
@@ -66,14 +74,15 @@ class session_devices {
     return nullptr;
   }
   /// Records the device that a step being compiled has chosen for a variable. The step's bodies are placed later, and
-  /// while the variable has no value they must choose the same device.
-  void plan_home(std::string const& variable, std::uint32_t device) {
+  /// while the variable has no value they must choose the same device. In a session on tasks, records the task that has
+  /// state by name, where all steps find it.
+  void plan_home(std::string const& name, std::uint32_t device) {
     std::lock_guard lock(mutex_);
-    homes_[variable] = device;
+    homes_[name] = device;
   }
-  std::optional<std::uint32_t> planned_home(std::string_view variable) const {
+  std::optional<std::uint32_t> planned_home(std::string_view name) const {
     std::lock_guard lock(mutex_);
-    auto const at = homes_.find(variable);
+    auto const at = homes_.find(name);
     return at == homes_.end() ? std::nullopt : std::optional(at->second);
   }
   auto begin() { return all_.begin(); }
@@ -89,7 +98,7 @@ class session_devices {
   session_placement how_;
   std::deque<session_device> all_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::uint32_t, std::less<>> homes_;  // of variables, as steps were compiled last
+  std::map<std::string, std::uint32_t, std::less<>> homes_;  // as steps were compiled last
 };
 
 /// Whether there are devices beside the host.

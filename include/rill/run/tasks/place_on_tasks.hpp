@@ -37,42 +37,109 @@ inline std::vector<place_target> place_targets(std::vector<std::shared_ptr<task>
   return all;
 }
 
-/// Where state by name lies, such as queues: where the first recorded node asks to be that touches it, in bodies too,
-/// or on the first task.
+/// Where state by name lies, such as queues: on one task, whichever step asks. The recorded nodes that touch it, in
+/// bodies too, say on which tasks it can lie; it is the first of these by name, so that all sessions of a graph agree.
+/// If none asks, it lies on the session's first task.
 class state_places {
  public:
-  explicit state_places(graph const* recorded) : recorded_(recorded) {}
+  /// `devices`: of the session, which remember where its steps put state.
+  state_places(std::vector<place_target> const& targets, session_devices& devices)
+      : targets_(targets), wished_(targets), devices_(devices) {}
 
+  /// Returns the place of what a node touches. Throws error(invalid_argument) if the nodes that touch it ask for
+  /// different tasks.
   std::optional<foreign_constraint> operator()(node const& n) {
     foreign_constraint lies{.by = n.name, .home = 0};
     if (n.op->rendezvous.empty()) return n.device.empty() ? std::optional(lies) : std::nullopt;
-    if (auto const at = wishes().find(name_of(n)); at != wishes().end()) lies = at->second;
-    else if (!n.device.empty()) return {};
+    look_at_recorded();
+    add(n, n.device);
+    lies.home = task_of(name_of(n), n);
     return lies;
+  }
+  /// Has the session remember where the state lies that was asked for.
+  void keep() {
+    for (auto const& [name, task] : chosen_) devices_.plan_home(name, task);
   }
 
  private:
-  using state_name = std::pair<std::string_view, std::string>;  // the kind of state, and its name
+  struct wish {
+    std::string by, device;
+  };
 
-  static state_name name_of(node const& n) {
-    return {n.op->rendezvous, attribute_as<std::string>(n.attributes, n.op->rendezvous)};
+  // The kind of state and its name, as in errors.
+  static std::string name_of(node const& n) {
+    return std::string(n.op->rendezvous) + " " + in_quotes(attribute_as<std::string>(n.attributes, n.op->rendezvous));
   }
-  std::map<state_name, foreign_constraint> const& wishes() {
-    for (auto const size = recorded_ ? static_cast<std::uint32_t>(recorded_->size()) : 0; seen_ < size; ++seen_) {
-      auto const& n = (*recorded_)[seen_];
-      add(n);
-      for_each_node_in_bodies(n, [&](node const& inner) { add(inner); });
+  void look_at_recorded() {
+    auto const* const recorded = devices_.placement().graph;
+    for (auto const size = recorded ? static_cast<std::uint32_t>(recorded->size()) : 0; seen_ < size; ++seen_) {
+      auto const& n = (*recorded)[seen_];
+      if (has_bodies(n)) for_each_wish_in_bodies(n, [&](node const& inner, auto const& device) { add(inner, device); });
+      else add(n, n.device);
     }
-    return wishes_;
   }
-  void add(node const& n) {
-    if (!n.op->rendezvous.empty() && !n.device.empty())
-      wishes_.try_emplace(name_of(n), foreign_constraint{.by = n.name, .device = n.device});
+  void add(node const& n, std::string const& device) {
+    if (n.op->rendezvous.empty()) return;
+    auto& wishes = wishes_[name_of(n)];
+    add(wishes, {n.name, device});
+    auto const& find_node = devices_.placement().recorded.find_node;
+    std::string_view beside = n.colocated;
+    for (int steps = 0; !beside.empty() && steps < 1000; ++steps) {
+      auto const* const other = find_node ? find_node(beside) : nullptr;
+      if (other == nullptr) return;
+      add(wishes, {other->name, other->device});
+      beside = other->colocated;
+    }
+  }
+  static void add(std::vector<wish>& to, wish w) {
+    auto const is_same = [&](wish const& other) { return other.device == w.device; };
+    if (!w.device.empty() && std::none_of(to.begin(), to.end(), is_same)) to.push_back(std::move(w));
   }
 
-  graph const* recorded_;
-  std::uint32_t seen_ = 0;
-  std::map<state_name, foreign_constraint> wishes_;
+  std::uint32_t task_of(std::string const& name, node const& n) {
+    auto const& wishes = wishes_.at(name);
+    device_set able(targets_.size(), true);
+    bool asks = false;
+    for (auto const& w : wishes) {
+      auto const& wanted = wished_.called(w.device);
+      if (wanted.empty()) continue;  // its node is refused, or soft placement passes over it
+      able &= wanted, asks = true;
+    }
+    if (able.empty())
+      throw error(code::invalid_argument,
+                  "the nodes of " + name + " must lie together, and ask for different tasks: " +
+                      list_of_texts(wishes, says) + ": change a constraint",
+                  n.name);
+    auto const before = devices_.planned_home(name);
+    if (before && !able.contains(*before)) refuse_to_move(name, *before, n);
+    return chosen_[name] = before ? *before : asks ? first_by_name(able) : 0;
+  }
+  static std::string says(wish const& w) { return in_quotes(w.by) + " asks for " + in_quotes(w.device); }
+  [[noreturn]] void refuse_to_move(std::string const& name, std::uint32_t from, node const& n) {
+    auto const& wishes = wishes_.at(name);
+    auto const other = std::find_if(wishes.begin(), wishes.end(), [&](auto const& w) {
+      auto const& wanted = wished_.called(w.device);
+      return !wanted.empty() && !wanted.contains(from);
+    });
+    throw error(code::invalid_argument,
+                "the " + name + " lies on " + in_quotes(detail::task_of(targets_[from].name).text()) +
+                    ", where an earlier step of the session has put it, and " + says(*other) +
+                    ": record all of its nodes before the first step, or change the constraint",
+                n.name);
+  }
+  std::uint32_t first_by_name(device_set const& able) const {
+    auto first = placed_node::none;
+    able.for_each(
+        [&](auto t) { first = first == placed_node::none || targets_[t].name < targets_[first].name ? t : first; });
+    return first;
+  }
+
+  std::vector<place_target> const& targets_;
+  wished_devices wished_;
+  session_devices& devices_;
+  std::uint32_t seen_ = 0;                           // of the recorded nodes
+  std::map<std::string, std::vector<wish>> wishes_;  // of different devices
+  std::map<std::string, std::uint32_t> chosen_;
 };
 
 /// Chooses, for a variable that some of the tasks may have, the one of these whose new variables take the fewest bytes;
@@ -96,11 +163,27 @@ inline place_choice choose_among_tasks(std::span<std::uint32_t const> candidates
 /// Places the nodes of a step on tasks, and the nodes of bodies that run on several tasks.
 class task_placer {
  public:
-  task_placer(std::vector<std::shared_ptr<task>> const& tasks, session_placement const& how, container& state)
-      : tasks_(tasks), how_(how), state_(state), targets_(place_targets(tasks)), state_places_(how.graph) {}
+  task_placer(std::vector<std::shared_ptr<task>> const& tasks, session_devices& devices, container& state)
+      : tasks_(tasks),
+        how_(devices.placement()),
+        state_(state),
+        targets_(place_targets(tasks)),
+        wished_(targets_),
+        state_places_(targets_, devices) {}
 
-  /// Places the nodes of a step or body. Prepares the bodies of branches and loops that run on several tasks.
+  /// Places the nodes of a step. Prepares the bodies of branches and loops that run on several tasks.
   task_places place(subgraph& sub) {
+    auto made = place_nodes(sub);
+    state_places_.keep();
+    return made;
+  }
+
+  /// Returns where each node runs, and why.
+  std::string text() const { return text_.text(); }
+
+ private:
+  // Places the nodes of the step or of a body.
+  task_places place_nodes(subgraph& sub) {
     find_homes(sub);
     auto const spans = [&](node const& n) { return spans_tasks(sub, n); };
     place_options options{.soft_placement = how_.soft, .around = how_.recorded, .choose = how_.choose};
@@ -122,24 +205,10 @@ class task_placer {
         place_bodies(sub, n, made.bodies[i]);
       } else {
         made.of.push_back(placed.nodes[i].device);
-        if (how_.soft) pass_over(n, made.of[i]);
         text_.add({n.name, tasks_[made.of[i]]->name().text(), placed.reason(sub, i)});
       }
     }
     return made;
-  }
-
-  /// Returns where each node runs, and why.
-  std::string text() const { return text_.text(); }
-
- private:
-  // With soft placement, a wish for a device that its task does not have is passed over there, too.
-  void pass_over(node& n, std::uint32_t task) const {
-    if (n.device.empty()) return;
-    auto const& target = targets_[task];
-    auto const wish = device_name::parse(n.device);
-    auto const has = [&](device_name const& d) { return matches(wish, d); };
-    if (!has(target.name) && std::none_of(target.others.begin(), target.others.end(), has)) n.device.clear();
   }
   // Of a variable that the step has placed, or that has a value.
   std::optional<std::uint32_t> home(std::string_view name) const {
@@ -186,7 +255,7 @@ class task_placer {
     for (auto& [_, a] : n.attributes)
       if (auto* const body = std::get_if<std::shared_ptr<subgraph const>>(&a)) {
         auto copy = **body;
-        to.push_back(place(copy));
+        to.push_back(place_nodes(copy));
         *body = std::make_shared<subgraph const>(std::move(copy));
       }
   }
@@ -197,7 +266,7 @@ class task_placer {
     auto const known = spans_.find(n.name);
     if (known != spans_.end()) return known->second;
     device_set common(targets_.size(), true);
-    for_each_node_in_bodies(n, [&](node const& inner) { narrow(inner, common); });
+    for_each_wish_in_bodies(n, [&](node const& inner, std::string const& wish) { narrow(inner, wish, common); });
     return spans_[n.name] = common.empty() || span_all_bodies;
   }
   // A loop without a count, of which not all tasks would know the number of rows: it runs on one task.
@@ -208,38 +277,40 @@ class task_placer {
     auto const& rows = around.type_of(n.inputs[a.first_row()]);
     return !rows.has_rank() || !rows[0].known();
   }
-  // Leaves the tasks on which a node of a body can run.
-  void narrow(node const& inner, device_set& common) {
-    if (is_variable(inner)) {
-      if (auto const at = home(inner.name)) common &= one(*at);
-      else narrow(wish_of(inner), common);
-    } else if (auto const lies = touches_outside_state(inner) ? state_places_(inner) : std::nullopt) {
-      if (lies->home) common &= one(*lies->home);
-      else narrow(lies->device, common);
+  // Leaves the tasks on which a node of a body can run that asks for `wish`.
+  void narrow(node const& inner, std::string const& wish, device_set& common) {
+    if (is_variable(inner) && narrow_to_home(inner.name, common)) return;
+    if (auto const lies = touches_outside_state(inner) ? state_places_(inner) : std::nullopt)
+      common &= one(*lies->home);
+    narrow(wish, common);
+    std::string_view beside = inner.colocated;
+    for (int steps = 0; !beside.empty() && steps < 1000 && !narrow_to_home(beside, common); ++steps) {
+      auto const* const n = how_.recorded.find_node ? how_.recorded.find_node(beside) : nullptr;
+      if (n == nullptr) return;
+      narrow(n->device, common);
+      beside = n->colocated;
     }
-    narrow(inner.device, common);
   }
-  std::string wish_of(node const& variable) const {
-    auto const* const recorded = how_.recorded.find_node ? how_.recorded.find_node(variable.name) : nullptr;
-    return recorded ? recorded->device : variable.device;
+  bool narrow_to_home(std::string_view variable, device_set& common) const {
+    auto const at = home(variable);
+    if (at) common &= one(*at);
+    return at.has_value();
+  }
+  void narrow(std::string const& wish, device_set& common) {
+    auto const& able = wished_.called(wish);
+    if (!able.empty()) common &= able;  // soft placement passes over a wish for what is not there
   }
   device_set one(std::uint32_t task) const {
     device_set made(targets_.size());
     made.insert(task);
     return made;
   }
-  void narrow(std::string const& wish, device_set& common) const {
-    auto const name = task_of(device_name::parse(wish));
-    device_set able(targets_.size());
-    for (std::uint32_t t = 0; t < targets_.size(); ++t)
-      if (matches(name, targets_[t].name)) able.insert(t);
-    if (!able.empty()) common &= able;  // a job that is not there is refused when the node is placed
-  }
 
   std::vector<std::shared_ptr<task>> const& tasks_;
   session_placement const& how_;
   container& state_;
   std::vector<place_target> targets_;
+  wished_devices wished_;
   state_places state_places_;
   std::map<std::string, std::uint32_t, std::less<>> homes_;  // of variables that have a value, or that the step places
   std::set<std::string> asked_;                              // variables of which the tasks know

@@ -50,7 +50,8 @@ class partitioned_step final : public keeps_memory {
     first.fuse = false;  // each task fuses what it has
     task_places places;
     auto const place = [&](subgraph& s) {
-      task_placer placer(*r.tasks, r.devices->placement(), r.state);
+      if (add_wishes) add_wishes(s);
+      task_placer placer(*r.tasks, *r.devices, r.state);
       places = placer.place(s);
       placement_ = placer.text();
     };
@@ -60,7 +61,7 @@ class partitioned_step final : public keeps_memory {
       if (auto const at = std::find(sub.inputs.begin(), sub.inputs.end(), sub.outputs[o].node); at != sub.inputs.end())
         fed_outputs_.emplace_back(o, static_cast<std::uint32_t>(at - sub.inputs.begin()));
     auto shares = partition(sub, places);
-    share_setting how{.seed = r.seed, .passes = *r.passes};
+    share_setting how{.seed = r.seed, .passes = *r.passes, .soft = r.devices->placement().soft};
     for (auto const& t : *r.tasks) how.tasks.push_back(t->name());
     how.passes.functions = false;  // what an inlined function settles would need a stage that all tasks know
     for (auto& share : shares) {

@@ -25,6 +25,7 @@ enum class stages : unsigned;
 struct share_setting {
   std::uint64_t seed = 0;  ///< the graph's
   pass_options passes = {};
+  bool soft = false;                    ///< passes over wishes that can't be fulfilled on the task
   std::vector<device_name> tasks = {};  ///< of the session: the peers of edges are numbers of these
 };
 
