@@ -62,7 +62,7 @@ TEST_F(remote_tasks, are_asked_while_nothing_comes_back) {
   for (auto& v : values) EXPECT_EQ(v.get(), std::vector<bool>(2));
   auto const compiled = detail::values_of_all(std::move(shares));
   close_roads();
-  auto texts = detail::ask_all(compiled, [](auto const& s) { return s->ask_to_explain(stages::summary); });
+  auto texts = detail::ask_all(compiled, [](auto const& s) { return s->ask_to_explain(stages::all); });
   close_roads(false);
   for (auto& t : texts) EXPECT_FALSE(t.get().empty());
 }
