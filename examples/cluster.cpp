@@ -164,7 +164,7 @@ void train(place const& at, options const& o) {
   rill::graph g;
   auto const m = record(g, o, at.workers);
   rill::session s{g, at.on};
-  if (at.is_chief) s.run(rill::initializer(g));
+  if (at.is_chief) s.run(rill::initializer(g, rill::only_missing));
   else s.wait_for_variables(std::chrono::minutes(1));
 
   auto const data = digits::read_csv(digits::digits_csv());

@@ -184,14 +184,14 @@ class spread_task final : public task {
   spread_task(std::shared_ptr<task> of, std::shared_ptr<spread_places> places, std::shared_ptr<void> keeps)
       : keeps_(std::move(keeps)), of_(std::move(of)), places_(std::move(places)) {}
   device_name const& name() const override { return of_->name(); }
-  std::vector<device_name> devices() const override { return of_->devices(); }
-  std::vector<bool> have_values(std::vector<std::string> const& variables) const override {
-    return std::vector<bool>(variables.size());
+  task_answer<std::vector<device_name>> ask_devices() const override { return of_->ask_devices(); }
+  task_answer<std::vector<bool>> ask_values(std::vector<std::string> const& variables) const override {
+    return task_answer<std::vector<bool>>::ready(std::vector<bool>(variables.size()));
   }
-  std::shared_ptr<registered_share> add(subgraph share, std::vector<type> const& fed,
-                                        share_setting const& how) override {
+  task_answer<std::shared_ptr<registered_share>> ask_to_add(subgraph share, std::vector<type> const& fed,
+                                                            share_setting const& how) override {
     places_->check(share, name());
-    return of_->add(std::move(share), fed, how);
+    return of_->ask_to_add(std::move(share), fed, how);
   }
 
  private:

@@ -187,7 +187,7 @@ inline outcome attempt(hostile_call const& c, declared how = declared::unranked,
 /// written, and what the run checks is what recording checks. Returns what came of it. A variable of open extents may
 /// be assigned others, and a fused_update is made for known ones.
 inline outcome expect_steady(hostile_call const& c, bool gradient = true) {
-  bool const known_alone = c.op->name == "assign" || c.op->name == "fused_update";
+  bool const known_alone = c.op->name == "assign" || c.op->name == "initialize" || c.op->name == "fused_update";
   auto const open = attempt(c, known_alone ? declared::known : declared::unranked, gradient, 0x00);
   for (auto how : {declared::unranked, declared::open, declared::known}) {
     if (known_alone && how != declared::known) {
@@ -276,6 +276,7 @@ inline std::vector<hostile_call> calls_of_the_rest() {
       {&definition<ops::read_op>(), {}, {f({3, 2})}},
       {&definition<ops::is_initialized_op>(), {}, {f({3, 2})}},
       {&definition<ops::assign_op>(), {}, {f({3, 2}), f({3, 2})}},
+      {&definition<ops::initialize_op>(), {}, {f({3, 2}), f({3, 2})}},
       {&definition<ops::assign_add_op>(), {}, {f({3, 2}), f({3, 2})}},
       {&definition<ops::assign_sub_op>(), {}, {f({3, 2}), f({3, 2})}},
       {&definition<ops::scatter_add_op>(), {}, {f({3, 2}), which, f({2, 2, 2})}},

@@ -167,6 +167,44 @@ TEST_F(peers_of_a_process, give_a_call_up_and_go_on) {
   EXPECT_FALSE(called);
 }
 
+TEST_F(peers_of_a_process, are_all_asked_before_an_answer_is_waited_for) {
+  std::vector<message> asked;
+  other_process const other(at, [&](link& l, message m) {
+    asked.push_back(std::move(m));
+    if (asked.size() == 3)
+      for (auto const& each : asked) answer(l, each);
+  });
+  peer p(with(), at, {});
+  std::vector<task_answer<message>> answers;
+  for (std::uint64_t i = 1; i < 4; ++i) answers.push_back(p.ask(i, question(i)));
+  for (std::uint64_t i = 1; i < 4; ++i) EXPECT_EQ(call_of(answers[i - 1].get()), i);
+}
+
+TEST_F(peers_of_a_process, forget_an_answer_that_nobody_waits_for) {
+  std::vector<message> asked;
+  other_process const other(at, [&](link& l, message m) {
+    asked.push_back(std::move(m));
+    if (asked.size() == 2)
+      for (auto const& each : asked) answer(l, each);
+  });
+  peer p(with(), at, {});
+  auto const held = std::make_shared<int>(0);
+  {
+    auto const unwanted = p.ask(1, question(1), [held] { ++*held; });
+  }
+  EXPECT_EQ(held.use_count(), 1);
+  EXPECT_EQ(call_of(p.ask_and_wait(2, question(2))), 2u);
+  EXPECT_EQ(*held, 0);
+}
+
+TEST_F(peers_of_a_process, say_how_long_an_answer_was_waited_for) {
+  other_process const other(at, [](link&, message const&) {});
+  peer p(with({.answer_timeout = 100ms}), at, {});
+  auto const why = error_of([&] { (void)p.ask_and_wait(1, question(1)); });
+  EXPECT_EQ(why.code(), code::deadline_exceeded);
+  EXPECT_NE(why.message().find("100 ms (net_options::answer_timeout)"), std::string::npos) << why.message();
+}
+
 TEST_F(peers_of_a_process, connect_again_when_it_has_hung_up) {
   std::promise<void> asked;
   other_process other(at, [&](link& l, message m) {

@@ -35,6 +35,47 @@ TEST(training, synchronous_over_servers_has_the_bits_of_one_process) {
   check_synchronous(adam{.rate = 0.1f}, 0.5);
 }
 
+// Runs a step again until a task that was lost is back.
+template <class F> void run_when_back(F const& f) {
+  for (;;) try {
+      f();
+      return;
+    } catch (error const& e) {
+      if (e.code() != code::unavailable) throw;
+    }
+}
+
+TEST(training, by_one_worker_needs_no_other_and_what_a_task_lost_is_initialised_beside_it) {
+  served_cluster c({{"ps", 2}, {"worker", 2}});
+  graph g;
+  auto const on_ps = [&](int task, std::string const& name) {
+    return g.on("/job:ps/task:" + std::to_string(task), [&] { return variable<float, 8>(g, name, glorot()); });
+  };
+  auto const kept = on_ps(0, "kept"), lost = on_ps(1, "lost");
+  auto const train = adam{.rate = 0.01f}.minimize(sum(square(expr(kept) - 1.f)) + sum(square(expr(lost) - 1.f)));
+  auto const first = initializer(g), missing = initializer(g, only_missing);
+  auto chief = std::make_unique<session>(g, c.at("/job:worker/task:0").target());
+  session other(g, c.at("/job:worker/task:1").target());
+  chief->run(first);
+  auto const start = other.get(lost);
+  other.run(train);
+  chief.reset();
+  c.end(2);
+  other.run(train);  // nothing that it needs lay on worker 0
+  auto const before = other.get(kept);
+  c.start(2);
+  chief = std::make_unique<session>(g, c.at("/job:worker/task:0").target());
+  run_when_back([&] { chief->run(missing); });
+  EXPECT_TRUE(same_bits(other.get(kept), before)) << "it has its value";
+  c.end(1);
+  c.start(1);
+  run_when_back([&] { chief->run(missing); });
+  run_when_back([&] { EXPECT_TRUE(same_bits(other.get(lost), start)) << "the same draws again"; });
+  EXPECT_TRUE(same_bits(other.get(kept), before));
+  run_when_back([&] { other.run(train); });
+  EXPECT_FALSE(same_bits(other.get(kept), before));
+}
+
 /// A large table on a ps task, of which a step uses a few rows.
 struct embedding {
   static constexpr std::int64_t bytes = 20000 * 32 * sizeof(float);

@@ -392,6 +392,7 @@ std::set<std::string_view> const tested_otherwise{
     "queue_close",           // ops/queues
     "queue_size",            // ops/queues
     "queue_is_closed",       // ops/queues
+    "initialize",            // ops/state
     "worker_number",         // ops/sync
     "on_worker",             // ops/sync
     "begin_round",           // ops/sync

@@ -127,6 +127,40 @@ TEST(variable_state, gives_memory_back_without_its_lock) {
   v.reset();
 }
 
+TEST(variable_state, takes_a_first_value_only_if_it_has_none) {
+  variable_state v("v", of<float, "n">);
+  auto const fill = [](float x) { return [x](tensor& t) { std::fill_n(t.mutable_data<float>(), t.elements(), x); }; };
+  EXPECT_EQ(refusal([&] { v.initialize({2, 2}, host_allocator(), fill(1)); }), code::invalid_argument);
+  EXPECT_THROW(v.initialize({2}, host_allocator(), [](tensor&) { throw error(code::aborted, "no"); }), error);
+  EXPECT_FALSE(v.initialized());
+  EXPECT_TRUE(v.initialize({2}, host_allocator(), fill(1)));
+  EXPECT_FALSE(v.initialize({3}, host_allocator(), fill(2)));
+  EXPECT_TRUE(same_bits(v.read(), vector<float>({1, 1})));
+  auto const snapshot = v.read();
+  v.update([](tensor& t) { t.mutable_data<float>()[0] = 5; });
+  EXPECT_FALSE(v.initialize({2}, host_allocator(), fill(3)));
+  EXPECT_TRUE(same_bits(v.read(), vector<float>({5, 1})));
+  v.reset();
+  EXPECT_TRUE(v.initialize({1}, host_allocator(), fill(4)));
+  EXPECT_TRUE(same_bits(v.read(), vector<float>({4})));
+}
+
+TEST(variable_state, takes_one_of_the_first_values_that_many_threads_offer) {
+  for (int round = 0; round < 50; ++round) {
+    variable_state v("v", of<std::int64_t>);
+    std::atomic<int> taken = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([&, i] {
+        taken += v.initialize({}, host_allocator(), [&](tensor& t) { *t.mutable_data<std::int64_t>() = 100 * i; });
+        v.update([](tensor& t) { ++*t.mutable_data<std::int64_t>(); });
+      });
+    for (auto& t : threads) t.join();
+    EXPECT_EQ(taken, 1);
+    EXPECT_EQ(v.read().item<std::int64_t>() % 100, 4) << "no update is lost";
+  }
+}
+
 TEST(variable_state, loses_no_update_of_many_threads) {
   variable_state v("v", of<std::int64_t>);
   v.assign(tensor(std::int64_t{0}));

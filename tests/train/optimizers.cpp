@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <functional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "ops/run.hpp"
 #include "rill/rill.hpp"
@@ -183,6 +185,59 @@ TEST(recorded_optimizers, name_their_slots_after_the_variable) {
     EXPECT_TRUE(m.g.contains(name)) << name;
   for (auto name : {"adagrad/step", "lion/step", "nadam_1/step"}) EXPECT_FALSE(m.g.contains(name)) << name;
   EXPECT_EQ(trainable_variables(m.g).size(), 2u);
+}
+
+// Trains variables of ps tasks by steps of one worker after another has initialised them, and returns what lies
+// elsewhere.
+std::set<std::string> variables_off_ps(std::function<std::vector<operation>(value loss)> const& record) {
+  graph g;
+  auto const w = g.on("/job:ps/task:1", [&] { return variable<float, 8>(g, "w", zeros()); });
+  auto const v = g.near(w, [&] { return variable<float, 4>(g, "v", zeros()); });
+  auto const steps = record(sum(square(expr(w) - 1.f)) + sum(square(expr(v) - 1.f)));
+  local_cluster const cluster({{"ps", 2}, {"worker", 2}}, [](auto const&) { return task_options{.threads = 1}; });
+  session first{g, cluster.target("/job:worker/task:0")}, second{g, cluster.target("/job:worker/task:1")};
+  first.run(initializer(g));
+  for (auto const& each : steps) second.run(each);
+  std::set<std::string> found;
+  for (auto const* task : {"/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"})
+    for (auto const& each : cluster.state(task).variables()) found.insert(task + (" " + each->name()));
+  return found;
+}
+
+TEST(recorded_optimizers, keep_all_their_state_on_the_task_that_the_variables_ask_for) {
+  rate const scheduled = exponential_decay{};
+  auto const expect_none = [](auto const& record) { EXPECT_EQ(variables_off_ps(record), std::set<std::string>()); };
+  auto const expect_none_of = [&](auto const& optimizer) {
+    expect_none([&](value loss) { return std::vector<operation>{optimizer.minimize(loss)}; });
+  };
+  expect_none_of(adam{});
+  expect_none_of(adamw{.rate = scheduled});
+  expect_none_of(nadam{});
+  expect_none_of(adamax{});
+  expect_none_of(gradient_descent{.rate = scheduled});
+  expect_none_of(momentum{.rate = scheduled});
+  expect_none_of(adagrad{.rate = scheduled});
+  expect_none_of(adadelta{.rate = scheduled});
+  expect_none_of(rmsprop{.rate = scheduled, .momentum = 0.5, .centered = true});
+  expect_none_of(lion{.rate = scheduled});
+  expect_none_of(ftrl{.rate = scheduled});
+  expect_none([](value loss) {
+    gradient_sums const sums(variable_gradients(loss));
+    return std::vector<operation>{sums.add(), sums.apply(adam{})};
+  });
+  expect_none([](value loss) {
+    moving_averages const averages(trainable_variables(loss), {.bias_correction = true});
+    return std::vector<operation>{averages.update({adam{}.minimize(loss)}), averages.swap()};
+  });
+}
+
+TEST(recorded_optimizers, keep_their_state_beside_slots_where_on_says_if_the_variables_ask_for_no_task) {
+  graph g;
+  auto const w = variable<float, 8>(g, "w", zeros());
+  g.on("/job:ps", [&] { return adam{}.minimize(sum(square(expr(w)))); });
+  EXPECT_EQ(g.find_node("adam/step")->device, "/job:ps");
+  g.on("/device:cpu:0", [&] { return nadam{}.minimize(sum(square(expr(w)))); });
+  EXPECT_EQ(g.find_node("nadam/product")->device, "/device:cpu:0");
 }
 
 // The rates of the first steps, by a graph into which the step is fed.

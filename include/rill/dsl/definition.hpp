@@ -227,7 +227,8 @@ template <class Op> op_def const& definition() {
         "an operation of kind as or placeholder_with_default must have one input, alias it and declare "
         "declared_type");
     static_assert(d.kind != op_kind::identity || of_one, "an identity must have one input and alias it");
-    static_assert(d.kind != op_kind::assign || (d.arity == 2 && d.by_reference == 1 && d.effect == effect::writes),
+    static_assert((d.kind != op_kind::assign && d.kind != op_kind::initialize) ||
+                      (d.arity == 2 && d.by_reference == 1 && d.effect == effect::writes),
                   "an assignment must have two inputs, take input 0, a variable, by reference, and declare "
                   "effect::writes");
     return d;

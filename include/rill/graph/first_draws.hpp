@@ -91,7 +91,8 @@ RILL_INLINE bool key_first_draws(graph const& g, subgraph& sub) {
   for (auto const& i : initials) assignments.insert(i.assignment);
   bool assigns = false;
   for (std::uint32_t i = 0; i < sub.size(); ++i)
-    assigns = assigns || (sub[i].op != &fed_op && assignments.contains(sub.origin[i]));
+    assigns = assigns || sub[i].op->kind == op_kind::initialize ||
+              (sub[i].op != &fed_op && assignments.contains(sub.origin[i]));
   if (!assigns) return false;
   detail::first_draws draws(g);
   for (auto const& i : initials) draws.add(i);

@@ -40,6 +40,7 @@ enum class op_kind : std::uint8_t {
   assign,                    ///< gives input 0, a variable, the value of input 1
   cond,                      ///< has the attributes of `cond`
   loop,                      ///< has the attributes of `while_loop`
+  initialize,                ///< gives input 0, a variable, the value of input 1 unless it has a value
   // The following run in tagged execution alone.
   switch_,
   merge,

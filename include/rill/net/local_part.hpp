@@ -55,7 +55,8 @@ class local_share final : public registered_share {
       throw;
     }
   }
-  std::string explain(stages which) const override { return of_->explain(which); }
+  bool is_ready() const override { return of_->is_ready(); }
+  task_answer<std::string> ask_to_explain(stages which) const override { return of_->ask_to_explain(which); }
   void trim() override { of_->trim(); }
   void forget(step_id id) override {
     if (auto const all = at_->net->steps().gather(id)) all->add(at_->here->name().text(), at_->steps->moved().of(id));
@@ -85,13 +86,16 @@ class local_part final : public task {
   explicit local_part(std::shared_ptr<served_task const> at) : at_(std::move(at)) {}
 
   device_name const& name() const override { return at_->here->name(); }
-  std::vector<device_name> devices() const override { return at_->here->devices(); }
-  std::vector<bool> have_values(std::vector<std::string> const& variables) const override {
-    return at_->here->have_values(variables);
+  task_answer<std::vector<device_name>> ask_devices() const override { return at_->here->ask_devices(); }
+  task_answer<std::vector<bool>> ask_values(std::vector<std::string> const& variables) const override {
+    return at_->here->ask_values(variables);
   }
-  std::shared_ptr<registered_share> add(subgraph share, std::vector<type> const& fed,
-                                        share_setting const& how) override {
-    return std::make_shared<local_share>(at_, at_->here->add(std::move(share), fed, how), how.tasks);
+  task_answer<std::shared_ptr<registered_share>> ask_to_add(subgraph share, std::vector<type> const& fed,
+                                                            share_setting const& how) override {
+    return at_->here->ask_to_add(std::move(share), fed, how)
+        .then([at = at_, tasks = how.tasks](auto made) -> std::shared_ptr<registered_share> {
+          return std::make_shared<local_share>(at, std::move(made), tasks);
+        });
   }
 
  private:

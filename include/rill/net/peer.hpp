@@ -17,6 +17,7 @@
 
 #include "rill/base/deadline.hpp"
 #include "rill/net/network.hpp"
+#include "rill/run/tasks/task_answer.hpp"
 
 namespace rill::net {
 
@@ -65,11 +66,15 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
     std::unique_lock lock(mutex_);
     send(std::move(p), {}, lock);
   }
-  hello_body wait(std::chrono::steady_clock::time_point deadline) {
+  void reach(std::chrono::steady_clock::time_point deadline) {
     check_process();
     std::unique_lock lock(mutex_);
     patient_until_ = std::max(patient_until_, deadline);
     if (!ready_) connect(lock);
+  }
+  hello_body wait(std::chrono::steady_clock::time_point deadline) {
+    reach(deadline);
+    std::unique_lock lock(mutex_);
     auto const latest = deadline + 2 * network_->options().connect_timeout;  // of the attempt that is under way then
     if (!changed_.wait_until(lock, latest, [&] { return ready_ || !connecting_; }))
       throw error(code::unavailable, text() + ": it did not answer in time");
@@ -311,6 +316,56 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
   std::map<std::uint64_t, pending> calls_;
 };
 
+/// An answer that may be on its way. When it is destroyed, nobody waits for it any more.
+class waiting_answer {
+ public:
+  waiting_answer(std::shared_ptr<peer_connection> from, std::uint64_t call)
+      : from_(std::move(from)), call_(call), latest_(deadline_after(from_->options().answer_timeout)) {}
+  ~waiting_answer() {
+    if (!is_over_) from_->forget(call_);
+  }
+  waiting_answer(waiting_answer const&) = delete;
+  waiting_answer& operator=(waiting_answer const&) = delete;
+
+  /// Returns what takes it, on the network's thread.
+  answered taker(std::function<void()> when_answered) const {
+    return [o = outcome_, when_answered = std::move(when_answered)](failure why, message got) {
+      if (!why && when_answered) when_answered();
+      std::lock_guard lock(o->mutex);
+      o->is_there = true, o->why = std::move(why), o->got = std::move(got);
+      o->came.notify_all();
+    };
+  }
+  message wait() {
+    std::unique_lock lock(outcome_->mutex);
+    if (!outcome_->came.wait_until(lock, latest_, [&] { return outcome_->is_there; })) {
+      auto const most = from_->options().answer_timeout;
+      throw error(code::deadline_exceeded,
+                  from_->text() + ": it is there, but has not answered for " +
+                      std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(most).count()) +
+                      " ms (net_options::answer_timeout): is it compiling, or do observers and logs of its sessions "
+                      "wait?");
+    }
+    is_over_ = true;
+    if (outcome_->why) throw error(*outcome_->why);
+    return std::move(outcome_->got);
+  }
+
+ private:
+  struct outcome {
+    std::mutex mutex;
+    std::condition_variable came;
+    bool is_there = false;
+    failure why;
+    message got;
+  };
+  std::shared_ptr<peer_connection> from_;
+  std::uint64_t const call_;
+  std::chrono::steady_clock::time_point const latest_;
+  std::shared_ptr<outcome> outcome_ = std::make_shared<outcome>();
+  bool is_over_ = false;
+};
+
 /// Another process, as this one asks it. Any thread may ask.
 class peer {
  public:
@@ -334,37 +389,18 @@ class peer {
   void replace(std::uint64_t by) { connection_->replace(by); }
   /// Nobody waits for the answer of a call any more.
   void forget(std::uint64_t call) { connection_->forget(call); }
-  /// Asks, and waits for the answer. Throws what it fails with, and error(deadline_exceeded) if none comes for
-  /// `net_options::answer_timeout`. Not on the network's thread, by which `when_answered` is called.
-  message ask_and_wait(std::uint64_t call, message m, std::function<void()> when_answered = {}) {
-    struct outcome {
-      std::mutex mutex;
-      std::condition_variable came;
-      bool is_there = false;
-      failure why;
-      message got;
-    };
-    auto const o = std::make_shared<outcome>();
-    ask(call, std::move(m), [o, when_answered = std::move(when_answered)](failure why, message got) {
-      if (!why && when_answered) when_answered();
-      std::lock_guard lock(o->mutex);
-      o->is_there = true, o->why = std::move(why), o->got = std::move(got);
-      o->came.notify_all();
-    });
-    std::unique_lock lock(o->mutex);
-    auto const most = connection_->options().answer_timeout;
-    if (!o->came.wait_until(lock, deadline_after(most), [&] { return o->is_there; })) {
-      lock.unlock();
-      forget(call);
-      throw error(code::deadline_exceeded,
-                  text() + ": it is there, but has not answered for " +
-                      std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(most).count()) +
-                      " ms (net_options::answer_timeout): is it compiling, or do observers and logs of its sessions "
-                      "wait?");
-    }
-    if (o->why) throw error(*o->why);
-    return std::move(o->got);
+  /// Asks, and returns the answer, which is waited for by another thread than the network's. It throws what the call
+  /// fails with, and error(deadline_exceeded) if nothing comes within `net_options::answer_timeout`. The network's
+  /// thread calls `when_answered`. If the answer is destroyed before it has come, nobody waits for it any more.
+  task_answer<message> ask(std::uint64_t call, message m, std::function<void()> when_answered = {}) {
+    auto const it = std::make_shared<waiting_answer>(connection_, call);
+    ask(call, std::move(m), it->taker(std::move(when_answered)));
+    return task_answer<message>([it] { return it->wait(); });
   }
+  /// Asks, and waits for the answer as `ask` says.
+  message ask_and_wait(std::uint64_t call, message m) { return ask(call, std::move(m)).get(); }
+  /// Begins to connect with the other process, which may come until `deadline`.
+  void reach(std::chrono::steady_clock::time_point deadline) { connection_->reach(deadline); }
   /// Returns what the other process said first, and waits until it is there, until `deadline` at the latest.
   hello_body wait_for_hello(std::chrono::steady_clock::time_point deadline) { return connection_->wait(deadline); }
   /// Changes when a connection is made, and when it is lost: what was registered before is gone.

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "rill/base/deadline.hpp"
 #include "rill/device/observer.hpp"
 #include "rill/net/peers.hpp"
 #include "rill/net/share_codec.hpp"
@@ -213,10 +214,11 @@ class remote_share final : public registered_share, public std::enable_shared_fr
     if (added_.load() == at_->connections()) at_->tell({.kind = message_kind::drop, .body = body_of(body)});
   }
 
-  /// Has it compiled, and waits for that. Throws what compiling it throws.
-  void add() {
+  /// Has it compiled. The answer throws what compiling it throws.
+  task_answer<std::shared_ptr<registered_share>> add() {
     auto const call = at_->next_call();
-    (void)at_->ask_and_wait(call, addition(call), [self = shared_from_this()] { self->is_added(); });
+    return at_->ask(call, addition(call), [self = shared_from_this()] { self->is_added(); })
+        .then([self = shared_from_this()](message) -> std::shared_ptr<registered_share> { return self; });
   }
   void start(share_run with, completion done) override {
     auto const run = std::make_shared<remote_run>(at_, net_, std::move(with), std::move(done));
@@ -229,16 +231,18 @@ class remote_share final : public registered_share, public std::enable_shared_fr
       run->start(self->number_, self->opening());
     });
   }
-  std::string explain(stages which) const override {
-    if (added_.load() != at_->connections()) {
-      auto const call = at_->next_call();
-      (void)at_->ask_and_wait(call, addition(call));
-    }
-    explain_body const body{at_->next_call(), number_, static_cast<std::uint32_t>(which)};
-    auto const m = at_->ask_and_wait(body.call, {.kind = message_kind::explain, .body = body_of(body)});
-    print_body text;
-    read_body(m.body, text);
-    return text.line;
+  task_answer<std::string> ask_to_explain(stages which) const override {
+    auto const ask = [this, which] {
+      explain_body const body{at_->next_call(), number_, static_cast<std::uint32_t>(which)};
+      return at_->ask(body.call, {.kind = message_kind::explain, .body = body_of(body)}).then([](message m) {
+        print_body text;
+        read_body(m.body, text);
+        return text.line;
+      });
+    };
+    if (added_.load() == at_->connections()) return ask();
+    auto const call = at_->next_call();
+    return at_->ask(call, addition(call)).then([ask](message) { return ask().get(); });
   }
   void trim() override {
     share_body const body{number_};
@@ -300,27 +304,33 @@ class remote_task final : public task {
       : name_(std::move(name)), peers_(std::move(others)), at_(peers_->find(name_)) {}
 
   device_name const& name() const override { return name_; }
-  /// Waits until the process is there, for `net_options::start_timeout`.
-  std::vector<device_name> devices() const override {
+  /// The answer waits until the process is there, for `net_options::start_timeout`.
+  task_answer<std::vector<device_name>> ask_devices() const override {
     std::lock_guard lock(mutex_);
-    if (devices_.empty())
-      devices_ = at_->wait_for_hello(std::chrono::steady_clock::now() + peers_->net()->options().start_timeout).devices;
-    return devices_;
+    if (!devices_.empty()) return task_answer<std::vector<device_name>>::ready(devices_);
+    auto const latest = deadline_after(peers_->net()->options().start_timeout);
+    at_->reach(latest);
+    return task_answer<std::vector<device_name>>([this, latest] {
+      auto there = at_->wait_for_hello(latest).devices;
+      std::lock_guard again(mutex_);
+      if (devices_.empty()) devices_ = std::move(there);
+      return devices_;
+    });
   }
-  std::vector<bool> have_values(std::vector<std::string> const& variables) const override {
+  task_answer<std::vector<bool>> ask_values(std::vector<std::string> const& variables) const override {
     values_body const body{at_->next_call(), variables};
-    auto const m = at_->ask_and_wait(body.call, {.kind = message_kind::have_values, .body = body_of(body)});
-    std::uint64_t call = 0;
-    std::vector<bool> have;
-    read_body(m.body, call, have);
-    if (have.size() != variables.size()) wire::fail("an answer has other variables than were asked for");
-    return have;
+    return at_->ask(body.call, {.kind = message_kind::have_values, .body = body_of(body)})
+        .then([n = variables.size()](message m) {
+          std::uint64_t call = 0;
+          std::vector<bool> have;
+          read_body(m.body, call, have);
+          if (have.size() != n) wire::fail("an answer has other variables than were asked for");
+          return have;
+        });
   }
-  std::shared_ptr<registered_share> add(subgraph share, std::vector<type> const& fed,
-                                        share_setting const& how) override {
-    auto const made = std::make_shared<remote_share>(at_, peers_->net(), share_as_bytes(share, fed, how));
-    made->add();
-    return made;
+  task_answer<std::shared_ptr<registered_share>> ask_to_add(subgraph share, std::vector<type> const& fed,
+                                                            share_setting const& how) override {
+    return std::make_shared<remote_share>(at_, peers_->net(), share_as_bytes(share, fed, how))->add();
   }
 
  private:

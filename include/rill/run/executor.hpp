@@ -433,10 +433,10 @@ RILL_INLINE std::optional<std::string> executor::variable_without_value() const 
   for (std::size_t i = 0; i < graph_->size(); ++i)
     if (auto const& n = (*graph_)[i]; is_variable(n)) names.push_back(n.name);
   std::vector<bool> have(names.size());
-  for (auto const& t : options_.target.tasks) {
-    auto const there = t->have_values(names);
+  auto const& tasks = options_.target.tasks;
+  for (auto const& there :
+       detail::values_of_all(detail::ask_all(tasks, [&](auto const& t) { return t->ask_values(names); })))
     for (std::size_t i = 0; i < names.size(); ++i) have[i] = have[i] || there.at(i);
-  }
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (options_.target.tasks.empty()) {
       auto const v = state().find_variable(names[i]);
@@ -448,8 +448,10 @@ RILL_INLINE std::optional<std::string> executor::variable_without_value() const 
 }
 RILL_INLINE std::vector<std::string> executor::devices() const try {
   std::vector<std::string> all;
-  for (auto const& t : options_.target.tasks)
-    for (auto const& d : t->devices()) all.push_back(d.text());
+  auto const& tasks = options_.target.tasks;
+  for (auto const& of_task :
+       detail::values_of_all(detail::ask_all(tasks, [](auto const& t) { return t->ask_devices(); })))
+    for (auto const& d : of_task) all.push_back(d.text());
   if (!all.empty()) return all;
   all.emplace_back(host_name);
   for (auto& d : parts_->devices) all.push_back(d.name);

@@ -29,10 +29,11 @@ class worker final : public task, public std::enable_shared_from_this<worker> {
   worker& operator=(worker const&) = delete;
 
   device_name const& name() const override;
-  std::vector<device_name> devices() const override;
-  std::vector<bool> have_values(std::vector<std::string> const& variables) const override;
-  std::shared_ptr<registered_share> add(subgraph share, std::vector<type> const& fed,
-                                        share_setting const& how) override;
+  task_answer<std::vector<device_name>> ask_devices() const override;
+  task_answer<std::vector<bool>> ask_values(std::vector<std::string> const& variables) const override;
+  /// Compiles it when the answer is wanted, on the thread that wants it.
+  task_answer<std::shared_ptr<registered_share>> ask_to_add(subgraph share, std::vector<type> const& fed,
+                                                            share_setting const& how) override;
   /// Returns the container of its variables.
   container& state() const;
 
@@ -135,9 +136,9 @@ class worker::share final : public registered_share {
                         ended);
   }
 
-  std::string explain(stages which) const override {
+  task_answer<std::string> ask_to_explain(stages which) const override {
     std::lock_guard lock(mutex_);
-    return compiled_->plan().text() + text(compiled_->plan(), which);
+    return task_answer<std::string>::ready(compiled_->plan().text() + text(compiled_->plan(), which));
   }
   void trim() override {
     std::lock_guard lock(mutex_);
@@ -178,24 +179,30 @@ RILL_INLINE worker::~worker() { parts_->started->end(); }
 
 RILL_INLINE device_name const& worker::name() const { return parts_->name; }
 RILL_INLINE container& worker::state() const { return *parts_->state; }
-RILL_INLINE std::vector<device_name> worker::devices() const {
+RILL_INLINE task_answer<std::vector<device_name>> worker::ask_devices() const {
   std::vector<device_name> all{nested(parts_->name, device_name::parse(host_name))};
   for (auto const& d : parts_->devices) all.push_back(device_name::parse(d.name));
-  return all;
+  return task_answer<std::vector<device_name>>::ready(std::move(all));
 }
-RILL_INLINE std::vector<bool> worker::have_values(std::vector<std::string> const& variables) const {
+RILL_INLINE task_answer<std::vector<bool>> worker::ask_values(std::vector<std::string> const& variables) const {
   std::vector<bool> have;
   for (auto const& name : variables) {
     auto const v = parts_->state->find_variable(name);
     have.push_back(v && v->initialized());
   }
-  return have;
+  return task_answer<std::vector<bool>>::ready(std::move(have));
 }
-RILL_INLINE std::shared_ptr<registered_share> worker::add(subgraph nodes, std::vector<type> const& fed,
-                                                          share_setting const& how) try {
-  return std::make_shared<share>(shared_from_this(), std::move(nodes), fed, how);
-} catch (error const& e) {
-  throw parts_->from_here(e);
+RILL_INLINE task_answer<std::shared_ptr<registered_share>> worker::ask_to_add(subgraph nodes,
+                                                                              std::vector<type> const& fed,
+                                                                              share_setting const& how) {
+  return task_answer<std::shared_ptr<registered_share>>::computed(
+      [of = shared_from_this(), nodes = std::move(nodes), fed, how]() mutable -> std::shared_ptr<registered_share> {
+        try {
+          return std::make_shared<share>(of, std::move(nodes), std::move(fed), std::move(how));
+        } catch (error const& e) {
+          throw of->parts_->from_here(e);
+        }
+      });
 }
 
 }  // namespace rill

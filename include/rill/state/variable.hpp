@@ -48,6 +48,10 @@ class variable_state {
   /// memory if possible, else new memory from `memory`. `f` must not throw.
   template <class F>
   void overwrite(shape const& extents, allocator& memory, F&& f, std::uint64_t version = newest_version);
+  /// If the variable has no value, calls `f(tensor&)` to fill one of the given extents, in memory from `memory`. No
+  /// update comes in between. Returns whether it had none.
+  template <class F>
+  bool initialize(shape const& extents, allocator& memory, F&& f, std::uint64_t version = newest_version);
   /// Calls `f(tensor&)` to change the value, which no snapshot shares then. Updates run one after the other.
   template <class F> void update(F&& f, std::uint64_t version = newest_version);
   /// Exclusive access to write the value. Lock several variables in the order of their addresses.
@@ -77,6 +81,7 @@ class variable_state {
   std::list<earlier_value> forget_all_but(std::span<std::uint64_t const> versions);
 
  private:
+  void expect_extents(shape const& extents) const;
   std::shared_ptr<variable_state> earlier(std::uint64_t version) const;
   std::shared_ptr<variable_state> find_earlier(std::uint64_t version) const;
   tensor take_unshared();
@@ -125,12 +130,20 @@ class variable_state::writer {
 
 template <class F>
 void variable_state::overwrite(shape const& extents, allocator& memory, F&& f, std::uint64_t version) {
-  if (!accepts(type_, rill::type(type_.element, extents)))
-    throw error(code::invalid_argument,
-                "a value of extents " + extents.text() + " can't be assigned to a variable of type " + type_.text(),
-                name_);
+  expect_extents(extents);
   writer const mine(*this, extents, memory, version);
   f(mine.value());
+}
+
+template <class F>
+bool variable_state::initialize(shape const& extents, allocator& memory, F&& f, std::uint64_t version) {
+  expect_extents(extents);
+  version_lock<variable_state> const at(*this, version);
+  if (at.variable->initialized()) return false;
+  tensor first(type_.element, extents, memory);
+  f(first);
+  at.variable->put(std::move(first));
+  return true;
 }
 
 template <class F> void variable_state::update(F&& f, std::uint64_t version) {
@@ -165,6 +178,13 @@ RILL_INLINE void variable_state::expect_value() const {
   if (!initialized())
     throw error(code::failed_precondition,
                 "the variable has no value yet: run its assignment or initializer(graph) first, or restore it", name_);
+}
+
+RILL_INLINE void variable_state::expect_extents(shape const& extents) const {
+  if (!accepts(type_, rill::type(type_.element, extents)))
+    throw error(code::invalid_argument,
+                "a value of extents " + extents.text() + " can't be assigned to a variable of type " + type_.text(),
+                name_);
 }
 
 RILL_INLINE tensor variable_state::read(std::uint64_t version) const {

@@ -48,15 +48,18 @@ RILL_INLINE gradient_sums::gradient_sums(std::vector<variable_gradient> gradient
                   each.variable.name());
     sums_.push_back(g.near(each.variable, [&] { return detail::slot(each.variable, "gradient_sum"); }));
   }
-  count_ = variable(constant(g, std::int64_t{0}), detail::numbered_variable(g, "gradient_sum", "/count"),
-                    {.trainable = false});
+  count_ = detail::with_task_of(gradients_[0].variable, [&] {
+    return variable_value(variable(constant(g, std::int64_t{0}), detail::numbered_variable(g, "gradient_sum", "/count"),
+                                   {.trainable = false}));
+  });
 } catch (...) {
   rethrow_as_error();
 }
 
 RILL_INLINE operation gradient_sums::add() const try {
   auto& g = detail::graph_of(gradients_);
-  std::vector<operation> all{assign_add(count_, constant(g, std::int64_t{1}))};
+  std::vector<operation> all{detail::with_task_of(
+      gradients_[0].variable, [&] { return operation(assign_add(count_, constant(g, std::int64_t{1}))); })};
   for (std::size_t i = 0; i < sums_.size(); ++i)
     all.push_back(g.near(sums_[i], [&] {
       return operation(assign_add(sums_[i], detail::wide_gradient(gradients_[i].gradient, gradients_[i].variable)));
@@ -82,7 +85,8 @@ RILL_INLINE std::vector<variable_gradient> gradient_sums::means() const try {
 RILL_INLINE operation gradient_sums::start_again(operation updated) const {
   auto& g = detail::graph_of(gradients_);
   return g.after({updated}, [&] {
-    std::vector<operation> all{assign(count_, constant(g, std::int64_t{0}))};
+    std::vector<operation> all{detail::with_task_of(
+        gradients_[0].variable, [&] { return operation(assign(count_, constant(g, std::int64_t{0}))); })};
     for (auto const& sum : sums_)
       all.push_back(g.near(sum, [&] { return operation(assign(sum, broadcast_like(zero(value(sum)), read(sum)))); }));
     return group(g, all, "gradient_sums");

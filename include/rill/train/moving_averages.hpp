@@ -75,8 +75,10 @@ RILL_INLINE moving_averages::moving_averages(std::vector<variable_value> of, mov
                                            : variable_value());
   }
   if (o.bias_correction)
-    updates_ = variable(constant(graph_, std::int64_t{0}), detail::numbered_variable(graph_, "average", "/updates"),
-                        {.trainable = false});
+    updates_ = detail::with_task_of(variables_[0], [&] {
+      return variable_value(variable(constant(graph_, std::int64_t{0}),
+                                     detail::numbered_variable(graph_, "average", "/updates"), {.trainable = false}));
+    });
 } catch (...) {
   rethrow_as_error();
 }
@@ -85,7 +87,9 @@ RILL_INLINE operation moving_averages::update(std::vector<operation> const& firs
   return graph_.after(first, [&] {
     value share;
     if (options_.bias_correction) {  // (1 - decay) / (1 - decayᵗ) keeps the average corrected
-      value const t = cast(assign_add(updates_, constant(graph_, std::int64_t{1})), dtype::float64);
+      value const count = detail::with_task_of(
+          variables_[0], [&] { return value(assign_add(updates_, constant(graph_, std::int64_t{1}))); });
+      value const t = cast(count, dtype::float64);
       share = (1 - options_.decay) / (1 - pow(options_.decay, t));
     }
     std::vector<operation> all;

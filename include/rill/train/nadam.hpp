@@ -35,10 +35,12 @@ RILL_INLINE operation nadam::apply(std::vector<variable_gradient> const& all) co
     return first_decay * (1 - 0.5 * exp(n * (momentum_decay * std::log(0.96))));
   };
   auto& g = detail::graph_of(all);
-  auto const product =
-      variable(constant(g, 1.0), detail::numbered_variable(g, "nadam", "/product"), {.trainable = false});
   value const mu = momentum_at(t), next = momentum_at(t + 1);
-  value const so_far = assign(product, value(product) * mu);
+  value const so_far = detail::with_task_of(all[0].variable, [&] {
+    auto const product =
+        variable(constant(g, 1.0), detail::numbered_variable(g, "nadam", "/product"), {.trainable = false});
+    return value(assign(product, value(product) * mu));
+  });
   value const of_gradient = now.like(t) * (1 - mu) / (1 - so_far), of_first = now.like(t) * next / (1 - so_far * next);
   value const root = sqrt(1 - exp(t * std::log(second_decay)));
   return detail::descend(all, "nadam", now, weight_decay, [&](detail::descent const& at) {

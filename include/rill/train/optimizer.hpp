@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rill/base/config.hpp"
+#include "rill/device/device_name.hpp"
 #include "rill/grad/gradients.hpp"
 #include "rill/ops/array/fill.hpp"
 #include "rill/ops/array/truncated.hpp"
@@ -81,11 +82,21 @@ inline graph& graph_of(std::vector<variable_gradient> const& all) {
   return graph_of(all[0].variable);
 }
 
+/// Returns the job and the task that a variable, or the variable that it is near, was recorded for; empty: none.
+std::string task_asked_for(variable_value v);
+
+/// Runs `f`, which records state beside slots, such as a count of steps, and its updates. If `v` was recorded for a
+/// task or a job, the state is as well: who trains `v` needs no other task for it.
+template <class F> auto with_task_of(variable_value v, F&& f) {
+  auto task = task_asked_for(v);
+  return task.empty() ? f() : graph_of(v).placed_as(std::move(task), {}, std::forward<F>(f));
+}
+
 /// Counts the steps of an optimizer in the variable "<optimizer>/step", if something asks for their number.
 class step_count {
  public:
   step_count(std::vector<variable_gradient> const& all, std::string_view optimizer)
-      : graph_(graph_of(all)), optimizer_(optimizer) {}
+      : graph_(graph_of(all)), trains_(all[0].variable), optimizer_(optimizer) {}
 
   /// Returns the number of this step, from 1 on.
   value number();
@@ -94,6 +105,7 @@ class step_count {
 
  private:
   graph& graph_;
+  variable_value trains_;
   std::string_view optimizer_;
   value number_;
 };
@@ -216,12 +228,25 @@ RILL_INLINE std::vector<variable_gradient> truncated(std::vector<variable_gradie
 
 namespace detail {
 
-RILL_INLINE value step_count::number() try {
-  if (!number_) {
-    auto const count = variable(constant(graph_, std::int64_t{0}), numbered_variable(graph_, optimizer_, "/step"),
-                                {.trainable = false});
-    number_ = assign_add(count, constant(graph_, std::int64_t{1}));
+RILL_INLINE std::string task_asked_for(variable_value v) {
+  auto const& g = graph_of(v).outermost();
+  auto const* n = &v.origin();
+  for (int steps = 0; n && steps < 1000; ++steps) {
+    auto name = device_name::parse(n->device);
+    name.type.clear(), name.index.reset();
+    if (!name.empty() || n->colocated.empty()) return name.text();
+    n = g.find_node(n->colocated);
   }
+  return {};
+}
+
+RILL_INLINE value step_count::number() try {
+  if (!number_)
+    number_ = with_task_of(trains_, [&] {
+      auto const count = variable(constant(graph_, std::int64_t{0}), numbered_variable(graph_, optimizer_, "/step"),
+                                  {.trainable = false});
+      return value(assign_add(count, constant(graph_, std::int64_t{1})));
+    });
   return number_;
 } catch (...) {
   rethrow_as_error();

@@ -20,6 +20,7 @@ TEST(operations, every_one_has_an_example_or_a_test_of_its_own) {
                                   "read",
                                   "is_initialized",
                                   "assign",
+                                  "initialize",
                                   "assign_add",
                                   "assign_sub",
                                   "no_op",

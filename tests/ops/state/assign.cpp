@@ -76,6 +76,41 @@ TEST(variable, without_a_value_is_an_error_that_names_it_and_says_what_to_do) {
   EXPECT_TRUE(bool(s.run(is_initialized(v))));
 }
 
+TEST(variable, gets_its_first_value_only_where_it_has_none) {
+  for (auto const& passes : {pass_options::none(), pass_options{.verify = true}}) {
+    graph g(5);
+    auto const v = variable(normal<float, 3>(g), "v");
+    auto const w = variable(normal<float, 3>(g) + initial_value(v), "w");
+    auto const words = variable(constant(g, tensor::adopt(std::vector<std::string>{"a", "b"}, {2})), "words");
+    session s{g, {.passes = passes}}, fresh{g, {.passes = passes}};
+    fresh.run(initializer(g));
+    s.run(assign(v, constant<float, 3>(g, {1, 2, 3})));
+    auto const missing = initializer(g, only_missing);
+    s.run(missing);
+    EXPECT_TRUE(same_bits(s.get(v), vector<float>({1, 2, 3})));
+    EXPECT_TRUE(same_bits(s.get(w), fresh.get(w))) << "the same draws as initializer's";
+    EXPECT_EQ(s.get(words).at<std::string>(1), "b");
+    s.run(assign_add(w, constant<float, 3>(g, {1, 1, 1})));
+    auto const before = s.get(w);
+    s.run(missing);
+    EXPECT_TRUE(same_bits(s.get(w), before));
+  }
+}
+
+TEST(variable, of_open_extents_keeps_the_value_that_it_has) {
+  graph g;
+  auto const first = constant(g, vector<float>({7, 7}));
+  auto const v = detail::variable_of(of<float, unknown>, first, "v", {});
+  session s{g};
+  s.set(v, vector<float>({1, 2, 3}));
+  auto const missing = initializer(g, only_missing);
+  s.run(missing);
+  EXPECT_EQ(s.get(v).elements(), 3);
+  s.state().reset();
+  s.run(missing);
+  EXPECT_TRUE(same_bits(s.get(v), vector<float>({7, 7})));
+}
+
 TEST(variable, may_start_with_what_is_computed) {
   graph g;
   auto const v = variable(uniform<float, 4>(g, 1, 2) * 2.f, "v");

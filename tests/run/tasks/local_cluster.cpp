@@ -5,11 +5,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -216,6 +218,43 @@ TEST(local_cluster, deals_variables_of_a_job_out_to_its_tasks) {
   EXPECT_TRUE(cluster.state("/job:ps/task:1").find_variable("a"));
   EXPECT_TRUE(cluster.state("/job:ps/task:1").find_variable("b"));
   EXPECT_TRUE(cluster.state("/job:worker/task:1").find_variable("free"));
+}
+
+TEST(local_cluster, a_task_that_has_lost_its_variables_gets_them_back_while_others_train) {
+  auto const cluster = two_jobs();
+  graph g;
+  auto const on_ps = [&](int task, std::string const& name) {
+    return g.on("/job:ps/task:" + std::to_string(task), [&] { return variable<float, 8>(g, name, zeros()); });
+  };
+  auto const kept = on_ps(0, "kept"), lost = on_ps(1, "lost");
+  auto const train = adam{.rate = 0.01f}.minimize(sum(square(expr(kept) - 1.f)) + sum(square(expr(lost) - 1.f)));
+  session chief(g, cluster.target("/job:worker/task:0")), other(g, cluster.target("/job:worker/task:1"));
+  chief.run(initializer(g));
+  std::atomic<int> steps = 0, losses = 0;
+  std::atomic<bool> is_to_lose = false;
+  std::jthread const trains([&](std::stop_token end) {
+    while (!end.stop_requested()) try {
+        if (is_to_lose.exchange(false)) {  // between two steps: those that run when a process is lost fail
+          cluster.state("/job:ps/task:1").reset();
+          ++losses, losses.notify_one();
+        }
+        other.run(train);
+        ++steps;
+      } catch (error const& e) {
+        EXPECT_EQ(e.code(), code::failed_precondition) << e.what();  // a variable has no value
+      }
+  });
+  auto const missing = initializer(g, only_missing);
+  for (int i = 0; i < 20; ++i) {
+    is_to_lose = true;
+    losses.wait(i);
+    chief.run(missing);
+    for (auto const before = steps.load(); steps.load() < before + 2;) std::this_thread::yield();
+    for (auto const& v : {kept, lost})
+      for (float each : chief.get(v).span<float>()) EXPECT_TRUE(std::isfinite(each)) << v.name();
+  }
+  auto const at_ps = cluster.state("/job:ps/task:0").find_variable("kept");
+  EXPECT_GT(at_ps->read().at<float>(0), 0) << "what had a value was trained on";
 }
 
 TEST(local_cluster, a_session_on_tasks_has_no_state_and_no_devices_of_its_own) {

@@ -60,13 +60,18 @@ class task_with_exchange final : public task {
         exchange_(std::move(x)),
         forgets_stages_(forgets_stages) {}
   device_name const& name() const override { return worker_->name(); }
-  std::vector<device_name> devices() const override { return worker_->devices(); }
-  std::vector<bool> have_values(std::vector<std::string> const& v) const override { return worker_->have_values(v); }
-  std::shared_ptr<registered_share> add(subgraph nodes, std::vector<type> const& fed,
-                                        share_setting const& how) override {
+  task_answer<std::vector<device_name>> ask_devices() const override { return worker_->ask_devices(); }
+  task_answer<std::vector<bool>> ask_values(std::vector<std::string> const& v) const override {
+    return worker_->ask_values(v);
+  }
+  task_answer<std::shared_ptr<registered_share>> ask_to_add(subgraph nodes, std::vector<type> const& fed,
+                                                            share_setting const& how) override {
     if (forgets_stages_)
       for (auto& each : nodes.nodes) each.stage = 0;
-    return std::make_shared<share>(worker_->add(std::move(nodes), fed, how), exchange_);
+    return worker_->ask_to_add(std::move(nodes), fed, how)
+        .then([x = exchange_](auto of) -> std::shared_ptr<registered_share> {
+          return std::make_shared<share>(std::move(of), x);
+        });
   }
 
  private:
@@ -78,7 +83,7 @@ class task_with_exchange final : public task {
       with.exchange = exchange_;
       of_->start(std::move(with), std::move(done));
     }
-    std::string explain(stages which) const override { return of_->explain(which); }
+    task_answer<std::string> ask_to_explain(stages which) const override { return of_->ask_to_explain(which); }
     void trim() override { of_->trim(); }
 
    private:

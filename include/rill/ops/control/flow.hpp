@@ -50,7 +50,8 @@ template <operand X> auto identity(X x) { return record<ops::identity_op>(x); }
 /// Returns x, treated as a constant by differentiation: it passes no derivative.
 template <operand X> auto stop_gradient(X x) { return record<ops::stop_gradient_op>(x); }
 
-/// Returns an operation that assigns the first value of every variable of the graph.
+/// Returns an operation that assigns the first value of every variable of the graph. `initializer(g, only_missing)`
+/// leaves variables that have a value as they are (ops/state/assign.hpp).
 operation initializer(graph& g);
 
 #if RILL_RUNTIME

@@ -128,6 +128,7 @@ using operations = type_list<
     ops::read_op,
     ops::is_initialized_op,
     ops::assign_op,
+    ops::initialize_op,
     ops::assign_add_op,
     ops::assign_sub_op,
     ops::scatter_add_op,

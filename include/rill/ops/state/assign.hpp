@@ -1,5 +1,6 @@
-// Updates of variables: assign, assign_add, assign_sub; and initial values.
+// Updates of variables: assign, assign_add, assign_sub; initial values, and their assignment where values are missing.
 #pragma once
+#include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/state/variable.hpp"
 
@@ -21,6 +22,21 @@ struct assign_op : update_rules {
   static constexpr std::string_view name = "assign", doc = "assigns x to the variable";
   static constexpr op_kind kind = op_kind::assign;
   static constexpr bool resizes = true;
+  static kernel cpu(kernel_request const& r);
+};
+
+struct initialize_op {
+  using library = void;
+  static constexpr std::string_view name = "initialize", doc = "assigns x to the variable unless it has a value";
+  static constexpr op_kind kind = op_kind::initialize;
+  static constexpr std::int8_t arity = 2;
+  static constexpr std::uint32_t by_reference = 1;
+  static constexpr bool resizes = true;
+  static constexpr rill::effect effect = rill::effect::writes;
+  static std::array<type, 0> infer(no_attributes, std::span<type const> x) {
+    expects(accepts(x[0], x[1]), "the value is not of the variable's type");
+    return {};
+  }
   static kernel cpu(kernel_request const& r);
 };
 
@@ -94,6 +110,15 @@ inline variable_value variable(value first, std::string_view name, variable_opti
 value initial_value(variable_value v);
 template <type T> expr<T> initial_value(variable_expr<T> v) { return expr<T>{initial_value(variable_value(v))}; }
 
+/// Stands for the variables that have no value: `initializer(g, only_missing)`.
+struct only_missing_t {};
+inline constexpr only_missing_t only_missing{};
+
+/// Returns an operation that assigns its first value to every variable of the graph that has no value. A variable that
+/// has one is left as it is: that is decided where it lies, and no update comes in between, so other steps may train
+/// meanwhile. Variables on a task that was started anew get their values back this way, and the others go on.
+operation initializer(graph& g, only_missing_t);
+
 }  // namespace rill
 
 #if RILL_RUNTIME
@@ -155,6 +180,19 @@ RILL_INLINE kernel assign_op::cpu(kernel_request const& r) {
   return k;
 }
 
+RILL_INLINE kernel initialize_op::cpu(kernel_request const& r) {
+  return kernel([v = r.variables[0], t = r.inputs[1], memory = r.memory](kernel_call const& call) {
+    v->initialize(
+        t.shape(), *memory,
+        [&](tensor& value) {
+          if (t.element == dtype::string)
+            std::copy_n(call.in<std::string>(1), value.elements(), value.mutable_data<std::string>());
+          else if (value.bytes() != 0) std::memcpy(value.mutable_raw(), call.in(1), value.bytes());
+        },
+        call.step.version);
+  });
+}
+
 RILL_INLINE kernel assign_add_op::cpu(kernel_request const& r) { return assigning::update<arithmetic>(r); }
 
 RILL_INLINE kernel assign_sub_op::cpu(kernel_request const& r) { return assigning::update<arithmetic>(r); }
@@ -178,6 +216,21 @@ RILL_INLINE value initial_value(variable_value v) try {
   if (auto const first = detail::find_initial_value(v)) return first;
   throw error(code::failed_precondition, "the variable has no first value, which initializer(graph) would give it",
               v.origin().name);
+} catch (...) {
+  rethrow_as_error();
+}
+
+RILL_INLINE operation initializer(graph& g, only_missing_t) try {
+  std::vector<operation> all;
+  for (auto const& i : g.initials()) {
+    auto const& first = g[i.assignment];
+    auto const record = [&] {
+      value const to{&g, i.variable, 0}, from{&g, first.inputs[1].node, first.inputs[1].port};
+      return operation(record_erased<ops::initialize_op>(g, {}, {to, from}));
+    };
+    all.push_back(g.placed_as(first.device, first.colocated, record));  // where the first value is assigned
+  }
+  return group(g, all, "initializer");
 } catch (...) {
   rethrow_as_error();
 }

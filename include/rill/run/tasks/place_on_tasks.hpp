@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -28,8 +29,7 @@ namespace rill::detail {
 /// node runs is decided by the task.
 inline std::vector<place_target> place_targets(std::vector<std::shared_ptr<task>> const& tasks) {
   std::vector<place_target> all;
-  for (auto const& t : tasks) {
-    auto devices = t->devices();
+  for (auto& devices : values_of_all(ask_all(tasks, [](auto const& t) { return t->ask_devices(); }))) {
     place_target one{.name = devices.front(), .is_host = true};
     one.others.assign(devices.begin() + 1, devices.end());
     all.push_back(std::move(one));
@@ -215,8 +215,9 @@ class task_placer {
     auto const at = homes_.find(name);
     return at != homes_.end() ? std::optional(at->second) : std::nullopt;
   }
-  // Finds the variables of a step, or of a body, that have a value somewhere: asks each task once. A task that is not
-  // there is missed only if a variable that is nowhere else may lie there: it must not get a second home.
+  // Finds the variables of a step and of all bodies in it that have a value somewhere: asks all tasks at once. If
+  // several have one, the first task does. A task that is not there is missed only if a variable that is nowhere else
+  // may lie there: it must not get a second home.
   void find_homes(subgraph const& sub) {
     std::vector<std::string> names;
     auto const add = [&](node const& n) {
@@ -226,24 +227,25 @@ class task_placer {
       add(n);
       for_each_node_in_bodies(n, add);
     }
+    if (names.empty()) return;
+    auto asked = ask_all(tasks_, [&](auto const& t) { return t->ask_values(names); });
+    std::vector<std::size_t> left(names.size());
+    std::iota(left.begin(), left.end(), std::size_t{0});
     std::vector<std::pair<std::uint32_t, error>> absent;
-    for (std::uint32_t t = 0; t < tasks_.size() && !names.empty(); ++t) {
+    for (std::uint32_t t = 0; t < tasks_.size() && !left.empty(); ++t) {
       std::vector<bool> have;
       try {
-        have = tasks_[t]->have_values(names);
+        have = asked[t].get();
       } catch (error const& e) {
         if (e.code() != code::unavailable) throw;
         absent.emplace_back(t, e);
         continue;
       }
-      std::vector<std::string> left;
-      for (std::size_t i = 0; i < names.size(); ++i)
-        if (have.at(i)) homes_.emplace(names[i], t);
-        else left.push_back(std::move(names[i]));
-      names = std::move(left);
+      std::erase_if(left, [&](std::size_t i) { return have.at(i) && homes_.emplace(names[i], t).second; });
     }
     for (auto const& [t, why] : absent)
-      for (auto const& name : names) {
+      for (auto i : left) {
+        auto const& name = names[i];
         auto const* const recorded = how_.recorded.find_node ? how_.recorded.find_node(name) : nullptr;
         if (!recorded || matches(task_of(device_name::parse(recorded->device)), targets_[t].name)) throw why;
       }

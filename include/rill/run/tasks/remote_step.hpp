@@ -64,12 +64,19 @@ class partitioned_step final : public keeps_memory {
     share_setting how{.seed = r.seed, .passes = *r.passes, .soft = r.devices->placement().soft};
     for (auto const& t : *r.tasks) how.tasks.push_back(t->name());
     how.passes.functions = false;  // what an inlined function settles would need a stage that all tasks know
-    for (auto& share : shares) {
-      std::vector<type> fed;
-      for (auto k : share.feeds) fed.push_back(r.inputs[k]);
-      auto const& of = *(*r.tasks)[share.task];
-      auto registered = (*r.tasks)[share.task]->add(std::exchange(share.nodes, {}), fed, how);
-      parts_.push_back({&of, std::move(share), std::move(registered)});
+    // All shares are compiled at once. Before an error is thrown all have ended, so that what has been compiled is
+    // dropped where it is.
+    auto registered =
+        wait_for_all(ask_all(shares,
+                             [&](task_share& share) {
+                               std::vector<type> fed;
+                               for (auto k : share.feeds) fed.push_back(r.inputs[k]);
+                               return (*r.tasks)[share.task]->ask_to_add(std::exchange(share.nodes, {}), fed, how);
+                             }),
+                     r.threads);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      auto const& of = *(*r.tasks)[shares[i].task];
+      parts_.push_back({&of, std::move(shares[i]), std::move(registered[i]).value()});
     }
   }
 
@@ -82,7 +89,10 @@ class partitioned_step final : public keeps_memory {
   }
   std::string explain(stages which) const override {
     auto text = has(which, stages::place) ? paragraph("place", placement_) : "";
-    for (auto const& p : parts_) text += paragraph("share of " + p.of->name().text(), p.registered->explain(which));
+    auto const shares =
+        values_of_all(ask_all(parts_, [&](part const& p) { return p.registered->ask_to_explain(which); }));
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      text += paragraph("share of " + parts_[i].of->name().text(), shares[i]);
     return text;
   }
 
@@ -113,8 +123,15 @@ class remote_call final : public std::enable_shared_from_this<remote_call> {
     then_->on_give_up([watched = weak_from_this()](failure why) {
       if (auto const still = watched.lock()) still->give_up(std::move(why));
     });
+    std::vector<partitioned_step::part const*> not_ready;  // this thread compiles these first: the others run meanwhile
     for (auto const& each : of_.parts()) try {
-        start(each);
+        if (each.registered->is_ready()) start(each);
+        else not_ready.push_back(&each);
+      } catch (...) {
+        ended(caught_failure());
+      }
+    for (auto const* each : not_ready) try {
+        start(*each);
       } catch (...) {
         ended(caught_failure());
       }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rill/device/device_name.hpp"
@@ -16,6 +17,7 @@
 #include "rill/pass/options.hpp"
 #include "rill/run/tasks/exchange.hpp"
 #include "rill/run/tasks/step_id.hpp"
+#include "rill/run/tasks/task_answer.hpp"
 
 namespace rill {
 
@@ -57,8 +59,10 @@ class registered_share {
   virtual bool is_ready() const { return true; }
   /// Starts it and returns. If it throws, nothing has been started.
   virtual void start(share_run with, completion done) = 0;
+  /// Asks for the stages in `which` of its plan as text. The share outlives the answer.
+  virtual task_answer<std::string> ask_to_explain(stages which) const = 0;
   /// Returns the stages in `which` of its plan as text.
-  virtual std::string explain(stages which) const = 0;
+  std::string explain(stages which) const { return ask_to_explain(which).get(); }
   /// Gives back the memory that is kept for the next step.
   virtual void trim() = 0;
   /// The step has ended well on all tasks, so all that was sent has come.
@@ -67,19 +71,29 @@ class registered_share {
   virtual void forget(step_id) {}
 };
 
-/// A process of a cluster, with variables, threads and devices of its own.
+/// A process of a cluster, with variables, threads and devices of its own. A function that begins with `ask` asks and
+/// does not wait, so that all tasks of a step are asked at once.
 class task {
  public:
   virtual ~task() = default;
   /// Returns its job and its number there.
   virtual device_name const& name() const = 0;
+  /// Asks for the full names of its devices, the host first. The task outlives the answer.
+  virtual task_answer<std::vector<device_name>> ask_devices() const = 0;
+  /// Asks of each variable by name whether it has a value here. The task outlives the answer.
+  virtual task_answer<std::vector<bool>> ask_values(std::vector<std::string> const& variables) const = 0;
+  /// Has it compile its share of a step for inputs of these types. The answer throws what compiling a step throws.
+  virtual task_answer<std::shared_ptr<registered_share>> ask_to_add(subgraph share, std::vector<type> const& fed,
+                                                                    share_setting const& how) = 0;
+
   /// Returns the full names of its devices, the host first.
-  virtual std::vector<device_name> devices() const = 0;
+  std::vector<device_name> devices() const { return ask_devices().get(); }
   /// Returns of each variable by name whether it has a value here.
-  virtual std::vector<bool> have_values(std::vector<std::string> const& variables) const = 0;
+  std::vector<bool> have_values(std::vector<std::string> const& variables) const { return ask_values(variables).get(); }
   /// Compiles its share of a step for inputs of these types. Throws what compiling a step throws.
-  virtual std::shared_ptr<registered_share> add(subgraph share, std::vector<type> const& fed,
-                                                share_setting const& how) = 0;
+  std::shared_ptr<registered_share> add(subgraph share, std::vector<type> const& fed, share_setting const& how) {
+    return ask_to_add(std::move(share), fed, how).get();
+  }
 };
 
 /// Where the steps of a session run: tasks of a cluster. What may run anywhere runs on the first.
