@@ -2,10 +2,13 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "rill/device/device_name.hpp"
 #include "rill/graph/prune.hpp"
 
 namespace rill {
@@ -25,7 +28,25 @@ struct recorded_body {
 
 namespace detail {
 
+/// Adds to what a node asks for what the node beside which it runs asks for, while that one is gone. `gone` returns the
+/// node of a name if it is; null: it stays. Throws error(invalid_argument) if they ask for different devices.
+template <class F> void ask_for_gone_neighbours(node& n, F const& gone) {
+  while (!n.colocated.empty()) {
+    node const* const beside = gone(n.colocated);
+    if (beside == nullptr) return;
+    auto both = common(device_name::parse(n.device), device_name::parse(beside->device));
+    if (!both)
+      throw error(code::invalid_argument,
+                  "it asks for '" + n.device + "', and must lie together with '" + beside->name +
+                      "', which asks for '" + beside->device + "': change a constraint",
+                  n.name);
+    n.device = both->text();
+    n.colocated = beside->colocated;
+  }
+}
+
 /// Returns the nodes of a body's graph that its results and its updates need; updates keep the order of recording.
+/// These ask for what the others asked for beside which they run.
 recorded_body extract(graph& body, std::vector<value> const& arguments, std::vector<value> const& results);
 
 }  // namespace detail
@@ -48,6 +69,20 @@ recorded_body record_body(graph& g, std::string_view name, std::vector<type> con
 
 #if RILL_RUNTIME
 
+namespace detail {
+
+inline void ask_for_gone_neighbours(graph const& body, subgraph& kept) {
+  std::unordered_set<std::string_view> names;
+  for (auto const& n : kept.nodes) names.insert(n.name);
+  auto const gone = [&](std::string const& name) -> node const* {
+    auto const* const n = names.contains(name) ? nullptr : body.find_node(name);
+    return n && n->op != &fed_op && !is_variable(*n) ? n : nullptr;
+  };
+  for (auto& n : kept.nodes) ask_for_gone_neighbours(n, gone);
+}
+
+}  // namespace detail
+
 RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const& arguments,
                                           std::vector<value> const& results) {
   recorded_body made;
@@ -63,6 +98,7 @@ RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const&
   for (auto const& c : body.captures())  // captures that no needed node reads need not be computed outside
     if (reads(c.inside.node)) fed.push_back(c.inside.endpoint()), made.captures.push_back(c.outside);
   made.subgraph = prune(body, fed, fetched, updates);
+  ask_for_gone_neighbours(body, made.subgraph);
   for (auto const& w : body.waits_outside())
     if (reads(w.inside)) made.waits.push_back(w.outside);
 

@@ -150,7 +150,9 @@ class inliner {
     auto const [at, fresh] = names_.try_emplace(name, 0);
     return fresh ? name : name + "_" + std::to_string(++at->second);
   }
+  // What is near another node does not ask for what is asked for around that.
   static std::string device_in(node const& call, node const& n) {
+    if (!n.colocated.empty()) return n.device;
     if (call.device.empty() || n.device.empty()) return n.device.empty() ? call.device : n.device;
     return nested(device_name::parse(call.device), device_name::parse(n.device)).text();
   }

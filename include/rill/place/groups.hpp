@@ -98,6 +98,12 @@ inline void input_types(subgraph const& sub, node const& n, std::vector<type>& t
   for (auto e : n.inputs) types.push_back(sub.type_of(e));
 }
 
+/// Two nodes that must lie together: one takes the other by reference, or is near it, or node `by` ties them.
+struct place_tie {
+  std::uint32_t a, b;
+  std::string_view by;
+};
+
 /// The nodes of a subgraph, in groups that must lie together.
 class place_groups {
  public:
@@ -124,6 +130,8 @@ class place_groups {
   }
   /// Why a node runs on the host alone; empty: it need not.
   std::optional<place_reason> const& why_host(std::uint32_t i) const { return why_host_[i]; }
+  /// Returns what ties nodes of one group to the first of them, each as a phrase: "'assign' takes 'w'".
+  std::vector<std::string> ties(std::span<std::uint32_t const> nodes) const;
   std::vector<foreign_constraint> const& foreign(std::uint32_t i) const {
     static std::vector<foreign_constraint> const none;
     auto const at = foreign_.find(i);
@@ -135,10 +143,15 @@ class place_groups {
     while (above_[i] != i) i = above_[i] = above_[above_[i]];
     return i;
   }
-  void unite(std::uint32_t a, std::uint32_t b) {
+  void join(std::uint32_t a, std::uint32_t b) {
     a = root(a), b = root(b);
     above_[std::max(a, b)] = std::min(a, b);
   }
+  void unite(std::uint32_t a, std::uint32_t b, std::string_view by = {}) {
+    ties_.push_back({a, b, by});
+    join(a, b);
+  }
+  std::string text(place_tie const& t) const;
 
   void find_host_nodes() {
     why_host_.resize(sub_.size());
@@ -169,7 +182,7 @@ class place_groups {
     std::optional<std::uint32_t> first;
     for (std::uint32_t i = 0; i < sub_.size(); ++i) {
       if (!has_place(i)) continue;
-      if (first) unite(*first, i);
+      if (first) join(*first, i);
       else first = i;
     }
   }
@@ -201,7 +214,7 @@ class place_groups {
     foreign_[variable].push_back(
         {.by = use.user->name, .device = use.user->device, .inside = use.user, .inputs = use.inputs});
     for (auto const& name : use.variables)
-      if (auto const j = find(name); j && is_variable(sub_[*j])) unite(variable, *j);
+      if (auto const j = find(name); j && is_variable(sub_[*j])) unite(variable, *j, use.user->name);
       else if (!j && has_home(name)) foreign_[variable].push_back({.by = name, .home = around_.home(name)});
   }
 
@@ -241,7 +254,7 @@ class place_groups {
       if (!takes_reference(n, k) || !is_variable(v)) continue;
       auto const outside = find(v.name);
       if (!outside || !is_variable(sub_[*outside])) continue;
-      if (before) unite(*before, *outside);
+      if (before) unite(*before, *outside, n.name);
       else constrain(*outside, body, n);
       before = outside;
     }
@@ -250,7 +263,7 @@ class place_groups {
     auto& c = foreign_[variable].emplace_back(foreign_constraint{.by = n.name, .device = n.device, .inside = &n});
     input_types(body, n, c.inputs);
     if (!n.colocated.empty())
-      if (auto const j = find(n.colocated); j && is_variable(sub_[*j])) unite(variable, *j);
+      if (auto const j = find(n.colocated); j && is_variable(sub_[*j])) unite(variable, *j, n.name);
   }
 
   template <class F> void for_each_body_of(node const& n, F const& f) {
@@ -284,6 +297,7 @@ class place_groups {
   subgraph const& sub_;
   place_surroundings const& around_;
   std::vector<std::uint32_t> above_;  // a node of the same group with a smaller number, or the node
+  std::vector<place_tie> ties_;
   std::vector<std::optional<place_reason>> why_host_;
   std::unordered_map<std::uint32_t, std::vector<foreign_constraint>> foreign_;
   std::unordered_map<std::string_view, std::uint32_t> numbers_;
@@ -293,6 +307,37 @@ class place_groups {
 };
 
 #if RILL_RUNTIME
+
+// Finds the shortest paths from the first node along the ties.
+RILL_INLINE std::vector<std::string> place_groups::ties(std::span<std::uint32_t const> nodes) const {
+  if (nodes.empty()) return {};
+  std::unordered_map<std::uint32_t, std::vector<place_tie const*>> of;
+  for (auto const& t : ties_)
+    for (auto const end : {t.a, t.b}) of[end].push_back(&t);
+  std::unordered_map<std::uint32_t, place_tie const*> back;  // of each node that was reached, the tie towards the first
+  std::vector<std::uint32_t> reached{nodes.front()};
+  back.emplace(nodes.front(), nullptr);
+  for (std::size_t k = 0; k < reached.size(); ++k)
+    for (auto const* t : of[reached[k]])
+      if (auto const next = t->a == reached[k] ? t->b : t->a; back.emplace(next, t).second) reached.push_back(next);
+  std::vector<std::string> said;
+  for (auto end : nodes)
+    for (auto at = back.find(end); at != back.end() && at->second != nullptr;) {
+      auto const& t = *std::exchange(at->second, nullptr);  // is said once
+      said.push_back(text(t));
+      end = t.a == end ? t.b : t.a;
+      at = back.find(end);
+    }
+  return said;
+}
+RILL_INLINE std::string place_groups::text(place_tie const& t) const {
+  auto const& n = sub_[t.a];
+  auto const other = "'" + sub_[t.b].name + "'";
+  if (!t.by.empty()) return "'" + std::string(t.by) + "' ties '" + n.name + "' to " + other;
+  for (std::size_t k = 0; k < n.inputs.size(); ++k)
+    if (n.inputs[k].node == t.b && takes_reference(n, k)) return "'" + n.name + "' takes " + other;
+  return "'" + n.name + "' is near " + other;
+}
 
 RILL_INLINE bool touches_outside_state(node const& n) {
   if (!n.op->rendezvous.empty()) return true;

@@ -30,6 +30,13 @@ inline bool can_run_as(session_devices& devices, node const& placed, op_def cons
   return std::none_of(devices.begin(), devices.end(),
                       [&](auto& d) { return d.name == placed.device && !has_kernel(*d.on, op); });
 }
+/// Whether a device of a user's own has a kernel of an operation.
+inline bool is_devices_own(session_devices& devices, op_def const& op) {
+  return std::any_of(devices.begin(), devices.end(), [&](auto& d) {
+    auto const* const own = d.on->kernels();
+    return own && own->find(op) != nullptr;
+  });
+}
 /// Whether a node asks for a device.
 inline bool asks_for_devices(subgraph const& sub) {
   return std::any_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return !n.device.empty(); });
@@ -38,7 +45,11 @@ inline bool asks_for_devices(subgraph const& sub) {
 /// The host and the devices of a session, as placement sees them. The host is the first.
 inline std::vector<place_target> place_targets(session_devices& devices) {
   auto const& task = devices.placement().task;
-  std::vector<place_target> all{{.name = nested(task, device_name::parse(host_name)), .is_host = true}};
+  std::vector<place_target> all{{.name = nested(task, device_name::parse(host_name)),
+                                 .is_host = true,
+                                 .has_kernel = [&](node const& n, std::span<type const>) {
+                                   return n.op->cpu != nullptr || !is_devices_own(devices, *n.op);
+                                 }}};
   for (auto& d : devices) {
     auto const speed = d.on->speed();
     auto const limit = d.on->memory_limit();
