@@ -5,8 +5,10 @@
 #include "base/sentence.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/comparison.hpp"
 #include "rill/ops/state/assign.hpp"
 
 namespace rill {
@@ -255,6 +257,22 @@ TEST(body, asks_for_what_neighbours_asked_for_that_it_does_not_need) {
                      "'/device:gpu:1': change a constraint"),
             std::string::npos)
       << why;
+}
+
+TEST(body, asks_within_other_bodies_for_what_gone_neighbours_asked_for) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x");
+  auto const b = record_body(g, "body", {of<float>}, [&](values const& in) {
+    value const gone = g.on("/device:gpu:1", [&] { return value(exp(in[0])); });
+    auto const branch = [&] { return g.near(gone, [&] { return value(neg(x)); }); };
+    return values{cond(less(x, 1), branch, branch)};
+  });
+  std::size_t asking = 0;
+  for (auto const& n : b.subgraph.nodes)
+    for_each_body(n, [&](subgraph const& inner) {
+      for (auto const& each : inner.nodes) asking += each.device == "/device:gpu:1" && each.colocated.empty();
+    });
+  EXPECT_EQ(asking, 2u);
 }
 
 TEST(body, stays_near_variables_that_it_does_not_need_and_near_the_nodes_that_its_captures_stand_for) {

@@ -2,13 +2,16 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "rill/device/device_name.hpp"
+#include "rill/graph/node_traits.hpp"
 #include "rill/graph/prune.hpp"
 
 namespace rill {
@@ -71,14 +74,34 @@ recorded_body record_body(graph& g, std::string_view name, std::vector<type> con
 
 namespace detail {
 
+// Whether a node of a subgraph, or of a body in it, runs beside another.
+inline bool has_neighbours(subgraph const& sub) {
+  return std::any_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) {
+    bool found = !n.colocated.empty();
+    for_each_body(n, [&](subgraph const& inner) { found = found || has_neighbours(inner); });
+    return found;
+  });
+}
+template <class F> void ask_for_gone_neighbours(subgraph& sub, F const& gone) {
+  for (auto& n : sub.nodes) {
+    ask_for_gone_neighbours(n, gone);
+    for (auto& [_, a] : n.attributes)
+      if (auto* const body = std::get_if<std::shared_ptr<subgraph const>>(&a); body && has_neighbours(**body)) {
+        auto copy = **body;
+        ask_for_gone_neighbours(copy, gone);
+        *body = std::make_shared<subgraph const>(std::move(copy));
+      }
+  }
+}
 inline void ask_for_gone_neighbours(graph const& body, subgraph& kept) {
+  if (!has_neighbours(kept)) return;
   std::unordered_set<std::string_view> names;
   for (auto const& n : kept.nodes) names.insert(n.name);
   auto const gone = [&](std::string const& name) -> node const* {
     auto const* const n = names.contains(name) ? nullptr : body.find_node(name);
     return n && n->op != &fed_op && !is_variable(*n) ? n : nullptr;
   };
-  for (auto& n : kept.nodes) ask_for_gone_neighbours(n, gone);
+  ask_for_gone_neighbours(kept, gone);
 }
 
 }  // namespace detail

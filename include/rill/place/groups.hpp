@@ -58,6 +58,13 @@ struct place_surroundings {
 
 namespace detail {
 
+/// Returns the device that a recorded node asks for, or that one asks for beside which it runs; empty: none. `find`
+/// returns recorded nodes by name, and may be empty; `n` may be null.
+inline std::string wish_beside(std::function<node const*(std::string_view)> const& find, node const* n) {
+  while (find && n && n->device.empty() && !n->colocated.empty()) n = find(n->colocated);
+  return n ? n->device : std::string();
+}
+
 /// Returns why a node runs on the host alone; empty: other devices may have a kernel for it. `bound`: the subgraph's
 /// extents are bound, so that an open one is settled by a kernel.
 std::optional<place_reason> host_reason(node const& n, std::span<type const> inputs, bool bound = true);

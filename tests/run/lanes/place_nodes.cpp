@@ -361,5 +361,18 @@ TEST_F(placed_session, runs_an_operation_where_it_has_a_kernel_whether_or_not_it
     }
 }
 
+TEST_F(placed_session, finds_the_state_of_an_optimizer_beside_its_variable_where_devices_share_the_hosts_memory) {
+  graph g;
+  auto w = g.on("cpu:1", [&] { return variable<float, 4>(g, "w", zeros()); });
+  auto const loss = sum(square(w - 1.f));
+  auto const step = momentum{0.25f}.minimize(loss);
+  auto const other = g.on("cpu:0", [&] { return adam{0.25f}.minimize(loss); });
+  session s{g, {.devices = {cpu(1, 1)}}};
+  s.run(initializer(g));
+  for (int i = 0; i < 3; ++i) s.run(step), s.run(other);
+  EXPECT_HAS(s.explain({}, step, stages::place), "w/momentum  /device:cpu:1  the variable lives there");
+  EXPECT_GT(s.run(value(w)).at<float>(0), 0);
+}
+
 }  // namespace
 }  // namespace rill

@@ -67,14 +67,14 @@ inline std::vector<place_target> place_targets(session_devices& devices) {
 }
 
 /// Returns the number among `targets` of the device on which a variable lies that has a value. Several devices may
-/// share the host's memory: then it is the one that the variable asks for.
+/// share the host's memory: then it is the one that the variable asks for, or the one beside which it lies.
 inline std::optional<std::uint32_t> home_of(variable_state const& v, session_devices& devices,
                                             std::span<place_target const> targets) {
   auto const home = v.home();
   if (!home) return {};
   auto const space_of = [&](std::size_t target) { return target == 0 ? nullptr : devices[target - 1].space(); };
-  auto const* const recorded = devices.placement().recorded.find_node(v.name());
-  auto const wish = device_name::parse(recorded ? recorded->device : "");
+  auto const& recorded = devices.placement().recorded.find_node;
+  auto const wish = device_name::parse(wish_beside(recorded, recorded(v.name())));
   std::optional<std::uint32_t> first;
   for (std::uint32_t d = 0; d < targets.size(); ++d) {
     if (space_of(d) != *home) continue;

@@ -176,7 +176,8 @@ class task_placer {
     for (auto const& [t, why] : absent)
       for (auto const& name : names) {
         auto const* const recorded = how_.recorded.find_node ? how_.recorded.find_node(name) : nullptr;
-        if (!recorded || matches(task_of(device_name::parse(recorded->device)), targets_[t].name)) throw why;
+        auto const wish = task_of(device_name::parse(wish_beside(how_.recorded.find_node, recorded)));
+        if (matches(wish, targets_[t].name)) throw why;
       }
   }
   void place_bodies(subgraph const& around, node& n, std::vector<task_places>& to) {
@@ -221,7 +222,7 @@ class task_placer {
   }
   std::string wish_of(node const& variable) const {
     auto const* const recorded = how_.recorded.find_node ? how_.recorded.find_node(variable.name) : nullptr;
-    return recorded ? recorded->device : variable.device;
+    return wish_beside(how_.recorded.find_node, recorded ? recorded : &variable);
   }
   device_set one(std::uint32_t task) const {
     device_set made(targets_.size());
