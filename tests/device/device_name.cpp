@@ -107,5 +107,16 @@ TEST(device_name, is_ordered_by_job_task_type_and_index) {
   for (std::size_t i = 1; i < sorted.size(); ++i) EXPECT_LT(sorted[i - 1], sorted[i]) << sorted[i].text();
 }
 
+TEST(device_name, joins_names_that_can_mean_one_device) {
+  auto const joined = [](char const* a, char const* b) { return common(read(a), read(b)); };
+  EXPECT_EQ(joined("/job:ps", "gpu:0"), read("/job:ps/device:gpu:0"));
+  EXPECT_EQ(joined("/job:ps/task:1", "/job:ps"), read("/job:ps/task:1"));
+  EXPECT_EQ(joined("gpu", "gpu:3"), read("gpu:3"));
+  EXPECT_EQ(joined("", "cpu:0"), read("cpu:0"));
+  EXPECT_EQ(joined("gpu:0", "cpu"), std::nullopt);
+  EXPECT_EQ(joined("gpu:0", "gpu:1"), std::nullopt);
+  EXPECT_EQ(joined("/job:ps", "/job:worker/device:gpu:0"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace rill

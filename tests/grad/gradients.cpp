@@ -4,12 +4,15 @@
 
 #include <array>
 #include <complex>
+#include <map>
+#include <string>
 
 #include "base/sentence.hpp"
 #include "rill/ops/array/as.hpp"
 #include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/flow.hpp"
+#include "rill/ops/control/function.hpp"
 #include "rill/ops/control/while_loop.hpp"
 #include "rill/ops/math/exponential.hpp"
 #include "rill/ops/matrix/matmul.hpp"
@@ -419,6 +422,50 @@ TEST(gradients, run_beside_the_nodes_of_bodies_too) {
       for (auto const& other : body.nodes) beside += !n.colocated.empty() && other.name == n.colocated;
   });
   EXPECT_GT(beside, 0u);
+}
+
+TEST(gradients, run_beside_the_nodes_of_a_loop_that_the_derivative_does_not_compute_again) {
+  for (bool beside : {false, true}) {
+    graph g;
+    auto const x = placeholder<float, 4>(g, "x");
+    auto const y = while_loop([](auto v) { return sum(v) < 100.f; },
+                              [&](auto v) { return g.on("gpu:0", [&] { return square(v); }); }, x);
+    auto const before = g.size();
+    auto const take = [&] { return gradients(y, {value(x)}); };
+    beside ? g.gradients_beside(take) : take();
+    std::size_t there = 0;
+    for (auto i = before; i < g.size(); ++i)
+      for_each_body(g[i], [&](subgraph const& body) {
+        for (auto const& n : body.nodes) there += n.device == "/device:gpu:0" && n.op->name != "square";
+      });
+    EXPECT_EQ(there > 0, beside);
+  }
+}
+
+TEST(gradients, run_beside_the_nodes_that_they_are_of_whatever_is_asked_for_around_them) {
+  graph g;
+  auto const x = placeholder<float, 3>(g, "x");
+  value const y = g.on("gpu:1", [&] { return value(exp(x)); });
+  value const other = g.on("gpu:0", [&] { return value(exp(x)); });
+  auto const take = [&] { return g.gradients_beside([&] { return gradients(sum(y * y), {value(x)})[0]; }); };
+  for (value const& dx : {g.on("gpu:0", take), g.near(other, take)}) {
+    EXPECT_EQ(dx.origin().device, "");
+    EXPECT_EQ(dx.origin().colocated, y.origin().name);
+  }
+}
+
+TEST(gradients, of_a_call_run_beside_the_nodes_of_its_function_also_if_they_were_taken_before) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const f = rill::function<"f", of<float>>(g, [&](auto a) { return g.on("gpu:0", [&] { return square(a); }); });
+  auto const y = f(x);
+  gradients(y, {value(x)});
+  g.gradients_beside([&] { gradients(y, {value(x)}); });
+  std::map<std::string, std::size_t> there;
+  for (auto const* each : g.functions().defined())
+    for (auto const& n : each->body->nodes) there[each->name] += n.device == "/device:gpu:0" && n.op->name != "square";
+  EXPECT_EQ(there.at("f/gradient"), 0u);
+  EXPECT_GT(there.at("f/gradient/beside"), 0u);
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include "base/sentence.hpp"
 #include "rill/ops/array/constant.hpp"
 #include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/control/cond.hpp"
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/math/comparison.hpp"
 #include "rill/ops/state/assign.hpp"
 
 namespace rill {
@@ -221,8 +223,8 @@ TEST(body, takes_more_captures_when_it_is_aligned_with_another) {
 TEST(body, asks_for_the_places_that_are_asked_for_around_it) {
   graph g;
   auto const w = variable(constant(g, 1.f), "w");
-  auto const b = g.on("/job:worker/device:gpu:0", [&] {
-    return g.near(w, [&] {
+  auto const b = g.near(w, [&] {
+    return g.on("/job:worker/device:gpu:0", [&] {
       return record_body(g, "body", {of<float>}, [&](values const& in) {
         return values{neg(in[0]), g.on("/device:cpu", [&] { return value(neg(in[0])); })};
       });
@@ -234,6 +236,59 @@ TEST(body, asks_for_the_places_that_are_asked_for_around_it) {
     }
   EXPECT_EQ(b.subgraph[b.subgraph.outputs[0].node].device, "/job:worker/device:gpu:0");
   EXPECT_EQ(b.subgraph[b.subgraph.outputs[1].node].device, "/job:worker/device:cpu");
+}
+
+TEST(body, asks_for_what_neighbours_asked_for_that_it_does_not_need) {
+  graph g;
+  auto const w = variable(constant(g, 1.f), "w");
+  auto const recorded = [&](char const* wish, char const* own) {
+    return record_body(g, "body", {of<float>}, [&](values const& in) {
+      value const first = g.near(w, [&] { return g.on(wish, [&] { return value(exp(in[0])); }); });
+      value const next = g.near(first, [&] { return value(exp(first)); });
+      return values{g.near(next, [&] { return g.on(own, [&] { return value(neg(in[0])); }); })};
+    });
+  };
+  auto const asks = [](recorded_body const& b) { return b.subgraph[b.subgraph.outputs[0].node]; };
+  EXPECT_EQ(asks(recorded("/device:gpu:1", "")).device, "/device:gpu:1");
+  EXPECT_EQ(asks(recorded("/device:gpu:1", "")).colocated, "w");
+  EXPECT_EQ(asks(recorded("/job:worker", "/device:gpu:1")).device, "/job:worker/device:gpu:1");
+  auto const why = sentence([&] { recorded("/device:gpu:1", "/device:cpu:0"); });
+  EXPECT_NE(why.find("it asks for '/device:cpu:0', and must lie together with 'body_3/exp', which asks for "
+                     "'/device:gpu:1': change a constraint"),
+            std::string::npos)
+      << why;
+}
+
+TEST(body, asks_within_other_bodies_for_what_gone_neighbours_asked_for) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x");
+  auto const b = record_body(g, "body", {of<float>}, [&](values const& in) {
+    value const gone = g.on("/device:gpu:1", [&] { return value(exp(in[0])); });
+    auto const branch = [&] { return g.near(gone, [&] { return value(neg(x)); }); };
+    return values{cond(less(x, 1), branch, branch)};
+  });
+  std::size_t asking = 0;
+  for (auto const& n : b.subgraph.nodes)
+    for_each_body(n, [&](subgraph const& inner) {
+      for (auto const& each : inner.nodes) asking += each.device == "/device:gpu:1" && each.colocated.empty();
+    });
+  EXPECT_EQ(asking, 2u);
+}
+
+TEST(body, stays_near_variables_that_it_does_not_need_and_near_the_nodes_that_its_captures_stand_for) {
+  graph g;
+  auto const w = g.on("/device:gpu:0", [&] { return variable(constant(g, 1.f), "w"); });
+  value const x = placeholder(g, of<float>, "x");
+  auto const b = record_body(g, "body", {of<float>}, [&](values const& in) {
+    neg(value(w));  // is not needed, so neither is the variable
+    auto const captured = g.innermost().inside(x);
+    return values{g.near(g.innermost().inside(w), [&] { return value(neg(in[0])); }),
+                  g.near(captured, [&] { return value(neg(in[0])); })};
+  });
+  auto const asks = [&](std::size_t output) { return b.subgraph[b.subgraph.outputs[output].node]; };
+  EXPECT_EQ(asks(0).device, "");
+  EXPECT_EQ(asks(0).colocated, "w");
+  EXPECT_EQ(asks(1).colocated, "x");
 }
 
 }  // namespace

@@ -143,9 +143,26 @@ TEST(graph, keeps_control_edges_once_each) {
 TEST(graph, keeps_devices_and_neighbours) {
   graph g;
   value const w = constant(g, tensor(1.f), "w");
-  auto const n = g.on("/device:gpu:0", [&] { return g.near(w, [&] { return no_op(g); }); });
+  auto const n = g.near(w, [&] { return g.on("/device:gpu:0", [&] { return no_op(g); }); });
   EXPECT_EQ(n.origin().device, "/device:gpu:0");
   EXPECT_EQ(n.origin().colocated, "w");
+}
+
+TEST(graph, lifts_what_is_asked_for_around_a_near) {
+  graph g;
+  value const w = constant(g, tensor(1.f), "w"), v = constant(g, tensor(1.f), "v");
+  auto const beside_w = [&] { return g.near(w, [&] { return no_op(g); }).origin(); };
+  EXPECT_EQ(g.on("/device:gpu:0", beside_w).device, "");
+  EXPECT_EQ(g.near(v, beside_w).colocated, "w");
+  auto const open = g.on(
+      "/job:ps", [&] { return g.near(w, [&] { return g.on("/device:gpu:0", [&] { return no_op(g); }).origin(); }); });
+  EXPECT_EQ(open.device, "/device:gpu:0");
+  EXPECT_EQ(open.colocated, "w");
+  EXPECT_EQ(g.near(w, [&] { return g.on("", [&] { return no_op(g); }).origin(); }).colocated, "w");
+  g.on("/device:gpu:0", [&] {
+    beside_w();
+    EXPECT_EQ(no_op(g).origin().device, "/device:gpu:0") << "what is recorded behind it asks for that again";
+  });
 }
 
 TEST(graph, takes_from_the_device_around_what_a_device_leaves_open) {

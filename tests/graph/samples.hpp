@@ -60,7 +60,7 @@ inline void fill_sample(graph& g) {
   value const x = placeholder(g, of<float, "batch", 2>, "x");
   placeholder(g, type::of_unknown_rank(dtype::string), "words");
   value const w = variable(constant(g, matrix<float>({{1, 2}, {3, 4}})), "w");
-  g.on("/device:cpu:0", [&] { g.scope("layer", [&] { g.near(w, [&] { add(matmul(x, w), x); }); }); });
+  g.near(w, [&] { g.scope("layer", [&] { g.on("/device:cpu:0", [&] { add(matmul(x, w), x); }); }); });
   constant(g, vector<std::string>({"", "a\0b", "größe"}), "strings");
   constant(g, tensor(dtype::float64, {0, 3}), "empty");
   constant(g, vector<bool>({true, false}), "bools");

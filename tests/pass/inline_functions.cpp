@@ -178,6 +178,27 @@ TEST(inline_functions, keeps_the_devices_of_nodes_and_takes_the_calls_where_they
   EXPECT_EQ(devices["f/add"], "/job:worker/device:gpu:0");
 }
 
+TEST(inline_functions, does_not_ask_for_the_calls_device_where_a_node_is_near_another) {
+  graph g;
+  value const x = placeholder(g, of<float>, "x");
+  auto const w = g.on("cpu:0", [&] { return variable(constant(g, 1.f), "w"); });
+  auto const f =
+      rill::function<"f", of<float>>(g, [&](auto a) { return exp(a) + g.near(w, [&] { return square(value(w)); }); });
+  f(x);
+  value const y = g.on("gpu:0", [&] { return f(x); });
+  auto sub = part_of(g, {y, w}, {}, {x});
+  EXPECT_TRUE(inlined(sub));
+  for (auto const& n : sub.nodes) {
+    if (n.op->name == "square") {
+      EXPECT_EQ(n.device, "");
+      EXPECT_EQ(n.colocated, "w");
+    }
+    if (n.op->name == "exp") {
+      EXPECT_EQ(n.device, "/device:gpu:0");
+    }
+  }
+}
+
 TEST(inline_functions, keeps_neighbours_together) {
   graph g;
   value const x = placeholder(g, of<float>, "x");

@@ -54,7 +54,7 @@ TEST(place_constraints, refuse_wishes_that_contradict_each_other_and_name_all) {
   auto const update = g.on("cpu:0", [&] { return assign_add(w, constant(g, tensor(dtype::float32, {4}))); });
   auto const sentence =
       "these nodes must lie together, and ask for different devices: 'w' asks for '/device:accelerator:0', "
-      "'assign_add' asks for '/device:cpu:0': change a constraint";
+      "'assign_add' asks for '/device:cpu:0'; what ties them: 'assign_add' takes 'w': change a constraint";
   expect_refused(refusal(part_of(g, {}, {update}), machine()), "assign_add", sentence);
   expect_refused(refusal(part_of(g, {}, {update}), machine(), soft), "assign_add", sentence);
 }
@@ -63,17 +63,19 @@ TEST(place_constraints, refuse_near_nodes_with_different_wishes) {
   graph g;
   auto const x = placeholder<float, 8>(g, "x");
   auto const a = g.on("accelerator:0", [&] { return exp(x); });
-  auto const b = g.on("accelerator:1", [&] { return g.near(a, [&] { return neg(x); }); });
-  expect_refused(refusal(part_of(g, {a, b}, {}, {x}), machine()), "neg",
-                 "these nodes must lie together, and ask for different devices: 'exp' asks for "
-                 "'/device:accelerator:0', 'neg' asks for '/device:accelerator:1': change a constraint");
+  auto const b = g.near(a, [&] { return g.on("accelerator:1", [&] { return neg(x); }); });
+  expect_refused(
+      refusal(part_of(g, {a, b}, {}, {x}), machine()), "neg",
+      "these nodes must lie together, and ask for different devices: 'exp' asks for "
+      "'/device:accelerator:0', 'neg' asks for '/device:accelerator:1'; what ties them: 'neg' is near 'exp': "
+      "change a constraint");
 }
 
 TEST(place_constraints, merge_partial_wishes_of_nodes_that_lie_together) {
   graph g;
   auto const x = placeholder<float, 8>(g, "x");
   auto const a = g.on("accelerator", [&] { return exp(x); });
-  auto const b = g.on("accelerator:0", [&] { return g.near(a, [&] { return neg(x); }); });
+  auto const b = g.near(a, [&] { return g.on("accelerator:0", [&] { return neg(x); }); });
   auto const p = placed(part_of(g, {a, b}, {}, {x}), machine());
   EXPECT_EQ(p.device(a), accelerator0);
   EXPECT_EQ(p.device(b), accelerator0);
@@ -105,7 +107,7 @@ TEST(place_constraints, refuse_variables_that_must_lie_together_and_live_apart) 
   options.around.home = [](std::string_view name) { return std::optional<std::uint32_t>(name == "a" ? 1 : 2); };
   expect_refused(refusal(part_of(g, {a, b}), machine(), options), "a",
                  "these nodes must lie together, and live on different devices: 'a' lives on '/device:accelerator:0', "
-                 "'b' lives on '/device:accelerator:1': move one of them");
+                 "'b' lives on '/device:accelerator:1'; what ties them: 'b' is near 'a': move one of them");
 }
 
 TEST(place_constraints, refuse_a_device_without_a_kernel) {
@@ -143,7 +145,8 @@ TEST(place_constraints, refuse_a_variables_home_that_has_no_kernel_for_who_takes
   options.around.home = [](std::string_view) { return std::optional<std::uint32_t>(accelerator0); };
   expect_refused(refusal(part_of(g, {}, {update}), machine_without("assign_add"), options), "w",
                  "no device suits all of these nodes, which must lie together: 'w' lives on '/device:accelerator:0', "
-                 "'assign_add' has kernels on '/device:cpu:0' alone: move the variable");
+                 "'assign_add' has kernels on '/device:cpu:0' alone; what ties them: 'assign_add' takes 'w': move the "
+                 "variable");
 }
 
 TEST(place_constraints, refuse_what_no_device_has_a_kernel_for) {
@@ -162,16 +165,19 @@ TEST(place_constraints, name_some_of_many_that_contradict_each_other) {
   auto const w = variable(constant(g, tensor(dtype::float32, {4})), "w");
   std::vector<value> all;
   for (int i = 0; i < 20; ++i)
-    all.push_back(g.on(i == 19 ? "cpu:0" : "accelerator:0", [&] { return g.near(w, [&] { return exp(w); }); }));
+    all.push_back(g.near(w, [&] { return g.on(i == 19 ? "cpu:0" : "accelerator:0", [&] { return exp(w); }); }));
   auto const e = refusal(part_of(g, all), machine());
   EXPECT_EQ(e.node(), "exp_19");
-  EXPECT_NE(e.message().find("'exp_7' asks for '/device:accelerator:0' and 12 more"), std::string::npos) << e.message();
+  EXPECT_NE(e.message().find("'exp_7' asks for '/device:accelerator:0' and 12 more; what ties them: 'exp_19' is near "
+                             "'w', 'exp' is near 'w': change a constraint"),
+            std::string::npos)
+      << e.message();
 }
 
 TEST(place_constraints, give_way_to_soft_placement_where_a_device_is_not_there) {
   graph g;
   auto const w = g.on("tpu:0", [&] { return variable(constant(g, tensor(dtype::float32, {4})), "w"); });
-  auto const y = g.on("accelerator:0", [&] { return g.near(w, [&] { return exp(w); }); });
+  auto const y = g.near(w, [&] { return g.on("accelerator:0", [&] { return exp(w); }); });
   auto const alone = placed(part_of(g, {w}), machine(), soft);
   EXPECT_EQ(alone.device(w), cpu0);
   EXPECT_EQ(alone.reason(w), "asked for '/device:tpu:0', which no device is called, soft placement");
@@ -202,6 +208,37 @@ TEST(place_constraints, refuse_machines_that_are_none) {
   options.around.home = [](std::string_view) { return std::optional<std::uint32_t>(3); };
   auto const w = variable(constant(g, 1.f), "w");
   EXPECT_EQ(refusal(part_of(g, {w}), machine(), options).code(), code::internal);
+}
+
+TEST(place_constraints, name_what_ties_nodes_that_ask_for_different_devices) {
+  graph g;
+  auto const v2 = g.on("cpu:0", [&] { return variable(constant(g, 1.f), "v2"); });
+  auto const v3 = g.on("accelerator:0", [&] { return variable(constant(g, 1.f), "v3"); });
+  operation const tie = g.near(v2, [&] { return operation(assign(v3, constant(g, 1.f))); });
+  auto const name = "'" + tie.origin().name + "'";
+  auto const asks = std::string("these nodes must lie together, and ask for different devices: ");
+  auto const v2_asks = std::string("'v2' asks for '/device:cpu:0'");
+  auto const v3_asks = std::string("'v3' asks for '/device:accelerator:0'");
+  expect_refused(refusal(part_of(g, {v2}, {tie}), machine()), "v3",
+                 asks + v2_asks + ", " + v3_asks + "; what ties them: " + name + " takes 'v3', " + name +
+                     " is near 'v2': change a constraint");
+  place_options options;  // a step without v2
+  options.around.find_node = [&](std::string_view of) { return g.find_node(of); };
+  expect_refused(refusal(part_of(g, {}, {tie}), machine(), options), "v2",
+                 asks + v3_asks + ", " + v2_asks + "; what ties them: " + name + " is near 'v2', " + name +
+                     " takes 'v3': change a constraint");
+}
+
+TEST(place_constraints, name_the_node_of_a_body_that_ties_two_variables) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  auto const v = g.on("cpu:0", [&] { return variable(constant(g, 1.f), "v"); });
+  auto const w = g.on("accelerator:0", [&] { return variable(constant(g, 1.f), "w"); });
+  auto const y =
+      cond(x < 1.f, [&] { return g.near(v, [&] { return value(read(w)); }); }, [&] { return value(read(v)); });
+  auto const message = refusal(part_of(g, {y, v, w}, {}, {x}), machine()).message();
+  EXPECT_NE(message.find("; what ties them: '"), std::string::npos) << message;
+  EXPECT_NE(message.find("/read' ties 'w' to 'v': change a constraint"), std::string::npos) << message;
 }
 
 }  // namespace

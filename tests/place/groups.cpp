@@ -39,6 +39,8 @@ TEST(host_reason, leaves_the_rest_to_all_devices) {
   EXPECT_FALSE(reason_of(read(v)));
   EXPECT_FALSE(reason_of(value{&g, assign_add(v, x).node, 0}));
   EXPECT_FALSE(reason_of(uniform<float, 4>(g)));
+  EXPECT_FALSE(reason_of(permutation<4>(g)));
+  EXPECT_FALSE(reason_of(categorical(x)));
   EXPECT_FALSE(reason_of(identity(x)));
 }
 

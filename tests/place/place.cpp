@@ -258,8 +258,8 @@ TEST(place, places_all_of_random_graphs_together_as_they_ask) {
         return add(pick(), pick());
       };
       char const* const wishes[] = {"", "", "", "accelerator", "accelerator:1"};
-      all.push_back(g.on(wishes[random() % 5],
-                         [&] { return random() % 4 ? record() : g.near(pick(), [&] { return record(); }); }));
+      auto const wished = [&, wish = wishes[random() % 5]] { return g.on(wish, record); };
+      all.push_back(random() % 4 ? wished() : g.near(pick(), wished));
     }
     auto const sub = part_of(g, all, {}, {x});
     auto const p = place(sub, machine());

@@ -43,6 +43,9 @@ inline bool matches(device_name const& partial, device_name const& full) {
 /// inherited with its job alone, and an index with its type: "/device:cpu" within "/device:gpu:3" is "/device:cpu".
 device_name nested(device_name const& outer, device_name inner);
 
+/// Returns the name of the devices that both names match; empty if they name different ones.
+std::optional<device_name> common(device_name const& a, device_name b);
+
 #if RILL_RUNTIME
 
 namespace detail {
@@ -134,6 +137,14 @@ RILL_INLINE device_name nested(device_name const& outer, device_name inner) {
   if (!inner.task && same_job) inner.task = outer.task;
   if (!inner.index && same_type) inner.index = outer.index;
   return inner;
+}
+
+RILL_INLINE std::optional<device_name> common(device_name const& a, device_name b) {
+  if (b.job.empty()) b.job = a.job;
+  if (b.type.empty()) b.type = a.type;
+  if (!b.task) b.task = a.task;
+  if (!b.index) b.index = a.index;
+  return matches(a, b) ? std::optional(std::move(b)) : std::nullopt;
 }
 
 RILL_INLINE device_name device_name::parse(std::string_view text) try {

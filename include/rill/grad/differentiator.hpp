@@ -138,7 +138,7 @@ class differentiator {
   }
   // Records the derivatives of a node where that runs, if they are to.
   template <class F> auto beside(std::uint32_t i, F const& f) {
-    if (!graph_.places_gradients_beside() || has_bodies(graph_[i])) return f();
+    if (!graph_.innermost().places_gradients_beside() || has_bodies(graph_[i])) return f();
     return graph_.near(at({i, 0}), f);
   }
 
@@ -234,7 +234,7 @@ class differentiator {
         v.type().element == dtype::string)
       return v;
     auto const [known, fresh] = offloaded_.try_emplace(v.endpoint());
-    if (fresh) known->second = graph_.on("/device:cpu:0", [&] { return identity(v); });
+    if (fresh) known->second = graph_.placed_as("/device:cpu:0", {}, [&] { return identity(v); });
     return known->second;
   }
 

@@ -2,10 +2,16 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "rill/device/device_name.hpp"
+#include "rill/graph/node_traits.hpp"
 #include "rill/graph/prune.hpp"
 
 namespace rill {
@@ -25,7 +31,25 @@ struct recorded_body {
 
 namespace detail {
 
+/// Adds to what a node asks for what the node beside which it runs asks for, while that one is gone. `gone` returns the
+/// node of a name if it is; null: it stays. Throws error(invalid_argument) if they ask for different devices.
+template <class F> void ask_for_gone_neighbours(node& n, F const& gone) {
+  while (!n.colocated.empty()) {
+    node const* const beside = gone(n.colocated);
+    if (beside == nullptr) return;
+    auto both = common(device_name::parse(n.device), device_name::parse(beside->device));
+    if (!both)
+      throw error(code::invalid_argument,
+                  "it asks for '" + n.device + "', and must lie together with '" + beside->name +
+                      "', which asks for '" + beside->device + "': change a constraint",
+                  n.name);
+    n.device = both->text();
+    n.colocated = beside->colocated;
+  }
+}
+
 /// Returns the nodes of a body's graph that its results and its updates need; updates keep the order of recording.
+/// These ask for what the others asked for beside which they run.
 recorded_body extract(graph& body, std::vector<value> const& arguments, std::vector<value> const& results);
 
 }  // namespace detail
@@ -48,6 +72,40 @@ recorded_body record_body(graph& g, std::string_view name, std::vector<type> con
 
 #if RILL_RUNTIME
 
+namespace detail {
+
+// Whether a node of a subgraph, or of a body in it, runs beside another.
+inline bool has_neighbours(subgraph const& sub) {
+  return std::any_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) {
+    bool found = !n.colocated.empty();
+    for_each_body(n, [&](subgraph const& inner) { found = found || has_neighbours(inner); });
+    return found;
+  });
+}
+template <class F> void ask_for_gone_neighbours(subgraph& sub, F const& gone) {
+  for (auto& n : sub.nodes) {
+    ask_for_gone_neighbours(n, gone);
+    for (auto& [_, a] : n.attributes)
+      if (auto* const body = std::get_if<std::shared_ptr<subgraph const>>(&a); body && has_neighbours(**body)) {
+        auto copy = **body;
+        ask_for_gone_neighbours(copy, gone);
+        *body = std::make_shared<subgraph const>(std::move(copy));
+      }
+  }
+}
+inline void ask_for_gone_neighbours(graph const& body, subgraph& kept) {
+  if (!has_neighbours(kept)) return;
+  std::unordered_set<std::string_view> names;
+  for (auto const& n : kept.nodes) names.insert(n.name);
+  auto const gone = [&](std::string const& name) -> node const* {
+    auto const* const n = names.contains(name) ? nullptr : body.find_node(name);
+    return n && n->op != &fed_op && !is_variable(*n) ? n : nullptr;
+  };
+  ask_for_gone_neighbours(kept, gone);
+}
+
+}  // namespace detail
+
 RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const& arguments,
                                           std::vector<value> const& results) {
   recorded_body made;
@@ -63,6 +121,7 @@ RILL_INLINE recorded_body detail::extract(graph& body, std::vector<value> const&
   for (auto const& c : body.captures())  // captures that no needed node reads need not be computed outside
     if (reads(c.inside.node)) fed.push_back(c.inside.endpoint()), made.captures.push_back(c.outside);
   made.subgraph = prune(body, fed, fetched, updates);
+  ask_for_gone_neighbours(body, made.subgraph);
   for (auto const& w : body.waits_outside())
     if (reads(w.inside)) made.waits.push_back(w.outside);
 

@@ -162,28 +162,30 @@ class graph {
     return with(&graph::device_, only_errors([&] { return innermost().device_within(device); }), std::forward<F>(f));
   }
   /// Runs `f`; the nodes that it records must run where `beside` runs: a value of what is being recorded, or of what
-  /// lies around it. Throws error(invalid_argument) if it is another graph's.
+  /// lies around it. Lifts the constraints of each `on` and `near` around it; an `on` within it holds as well. Throws
+  /// error(invalid_argument) if `beside` is another graph's.
   template <class F> auto near(value beside, F&& f) {
     auto const& here = innermost();
     expects(beside && (beside.graph == &here || here.lies_in(beside.graph)),
             "near: the value is an empty handle or belongs to another graph or body");
-    return with(&graph::colocated_, only_errors([&] { return std::string(beside.origin().name); }), std::forward<F>(f));
+    return placed_as({}, only_errors([&] { return neighbour_name(beside); }), std::forward<F>(f));
   }
 
-  /// Runs `f`; the nodes that it records have these constraints and no others: those of a node that is recorded again.
+  /// Runs `f`; the nodes that it records have these constraints, and not those of what is around it.
   template <class F> auto placed_as(std::string device, std::string colocated, F&& f) {
     return with(&graph::device_, std::move(device),
                 [&] { return with(&graph::colocated_, std::move(colocated), std::forward<F>(f)); });
   }
   /// Runs `f`; derivatives that are taken in it run beside the nodes that they are derivatives of, each rule's nodes
-  /// beside its node. Nodes with bodies have no place of their own, and neither have their derivatives.
+  /// beside its node, also in bodies. Nodes with bodies have no place of their own, and neither have their derivatives.
   template <class F> auto gradients_beside(F&& f) { return with(&graph::gradients_beside_, true, std::forward<F>(f)); }
   /// Whether derivatives run beside the nodes that they are derivatives of.
   bool places_gradients_beside() const { return gradients_beside_; }
 
   /// Runs `f`; derivatives that are taken in it read the values of earlier nodes from the host's memory. They are
   /// copied there when they are made, and come back to the device of the derivative just before it runs, so that the
-  /// device does not keep them meanwhile. Bits stay; each value crosses the link twice.
+  /// device does not keep them meanwhile. Bits stay; each value crosses the link twice. Derivatives in bodies are as
+  /// they would be without it: what a loop saves for its derivative lies in the host's memory in any case.
   template <class F> auto offload_saved(F&& f) { return with(&graph::offloads_saved_, true, std::forward<F>(f)); }
   /// Whether derivatives read the values of earlier nodes from the host's memory.
   bool offloads_saved() const { return offloads_saved_; }
@@ -233,13 +235,24 @@ class graph {
   /// Returns the functions that calls in this graph may name.
   function_library& functions() { return root().functions_; }
   function_library const& functions() const { return root().functions_; }
-  /// Runs `f` as if no body of the outermost graph were open, because functions belong to the outermost graph.
+  /// Runs `f` as if no body of the outermost graph were open, because functions belong to the outermost graph. What
+  /// reaches into bodies (`on`, `near`, `gradients_beside`, `with_gradient`, `hogwild`) stays as it is in the innermost
+  /// body; but no function is near a node of a body.
   template <class F> auto outside_bodies(F&& f) {
+    auto& all = root();
+    auto& here = all.innermost();
+    if (&here == &all) return std::forward<F>(f)();
+    auto scopes = only_errors([&] { return here.scopes_for(all); });
     struct restore {
-      graph*& place;
-      graph* before;
-      ~restore() { place = before; }
-    } guard{root().open_, std::exchange(root().open_, nullptr)};
+      graph& of;
+      graph* body;
+      inherited_scopes& before;
+      ~restore() {
+        of.open_ = body;
+        of.swap_scopes(before);
+      }
+    } const guard{all, std::exchange(all.open_, nullptr), scopes};
+    all.swap_scopes(scopes);
     return std::forward<F>(f)();
   }
 
@@ -263,6 +276,17 @@ class graph {
   void check_variable_name(std::string_view name);
 
  private:
+  using rules_by_operation = std::map<std::string, std::int64_t, std::less<>>;
+  /// What holds for the nodes of a body as for the nodes around it.
+  struct inherited_scopes {
+    std::string device, colocated;
+    rules_by_operation recorded_rules;
+    bool gradients_beside, may_race;
+  };
+  // Returns them for a body that is recorded in `to`, which is this graph or lies around it.
+  inherited_scopes scopes_for(graph const& to) const;
+  void swap_scopes(inherited_scopes& other) noexcept;
+
   template <class T, class F> auto with(T graph::* member, T now, F&& f) {
     auto& place = innermost().*member;
     struct restore {
@@ -278,6 +302,8 @@ class graph {
   [[noreturn]] void refuse(graph const* of, std::string const& node) const;
 
   std::string device_within(std::string_view name) const;
+  // Returns the name of a value's node; of what a body captures, the node outside.
+  static std::string neighbour_name(value v);
   std::string unique(std::string_view wish);
   std::string name_of_variable(std::string_view wish);
   std::string name_of_placeholder(std::string_view wish);
@@ -309,7 +335,6 @@ class graph {
   std::string scope_, variable_scope_, device_, colocated_;
   std::vector<std::uint32_t> controls_;
   std::deque<rule> rules_;
-  using rules_by_operation = std::map<std::string, std::int64_t, std::less<>>;
   rules_by_operation rules_of_, recorded_rules_;
   std::set<std::string> ruled_operations_;
   bool may_race_ = false;

@@ -132,6 +132,13 @@ RILL_INLINE std::string graph::device_within(std::string_view name) const {
   return name.empty() ? std::string() : nested(device_name::parse(device_), device_name::parse(name)).text();
 }
 
+RILL_INLINE std::string graph::neighbour_name(value v) {
+  if (v.origin().op == &fed_op)
+    for (auto const& c : v.graph->captures_)
+      if (c.inside.endpoint() == v.endpoint()) return neighbour_name(c.outside);
+  return v.origin().name;
+}
+
 RILL_INLINE std::string graph::unique(std::string_view wish) {
   std::string full = scope_ + std::string(wish);
   auto const [it, fresh] = taken_.try_emplace(full, 0);
@@ -240,15 +247,28 @@ RILL_INLINE graph& graph::open_body(std::string_view name) try {
   auto& b = *bodies_.emplace_back(std::make_unique<graph>());
   b.scope_ = full;
   b.outer_ = this;
-  b.device_ = device_;
-  b.colocated_ = colocated_;
-  b.gradients_beside_ = gradients_beside_;
-  b.recorded_rules_ = recorded_rules_;
-  b.may_race_ = may_race_;
+  auto scopes = scopes_for(*this);
+  b.swap_scopes(scopes);
   open_ = &b;
   return b;
 } catch (...) {
   rethrow_as_error();
+}
+
+RILL_INLINE graph::inherited_scopes graph::scopes_for(graph const& to) const {
+  return {.device = device_,
+          .colocated = to.knows(colocated_) ? colocated_ : std::string(),
+          .recorded_rules = recorded_rules_,
+          .gradients_beside = gradients_beside_,
+          .may_race = may_race_};
+}
+
+RILL_INLINE void graph::swap_scopes(inherited_scopes& other) noexcept {
+  std::swap(device_, other.device);
+  std::swap(colocated_, other.colocated);
+  std::swap(recorded_rules_, other.recorded_rules);
+  std::swap(gradients_beside_, other.gradients_beside);
+  std::swap(may_race_, other.may_race);
 }
 
 RILL_INLINE void graph::close_body() {

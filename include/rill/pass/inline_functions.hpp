@@ -165,7 +165,9 @@ class inliner {
         *body = std::make_shared<subgraph const>(std::move(copy));
       }
   }
+  // What is near another node does not ask for what is asked for around that.
   static std::string device_in(node const& call, node const& n) {
+    if (!n.colocated.empty()) return n.device;
     if (call.device.empty() || n.device.empty()) return n.device.empty() ? call.device : n.device;
     return nested(device_name::parse(call.device), device_name::parse(n.device)).text();
   }

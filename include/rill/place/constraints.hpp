@@ -23,6 +23,7 @@ struct place_demand {
   std::string_view by;      // the name of the node that it comes from
   std::string_view device;  // as asked for; empty: it is a home
   std::uint32_t home = placed_node::none;
+  bool by_use = false;  // node `by` takes `node`, a variable
 
   bool is_home() const { return home != placed_node::none; }
 };
@@ -166,7 +167,8 @@ class place_constraints {
       if (!n.device.empty() && !has_bodies(n)) all.push_back({i, n.name, n.device});
       for (auto const& c : groups_.foreign(i))
         if (c.home) all.push_back({i, c.by, {}, *c.home});
-        else if (!c.device.empty()) all.push_back({i, c.by, c.device});
+        else if (!c.device.empty())
+          all.push_back({.node = i, .by = c.by, .device = c.device, .by_use = c.inside != nullptr});
     }
     for (auto const& d : all)
       if (d.is_home() && d.home >= devices_.size())
@@ -177,19 +179,19 @@ class place_constraints {
     return all;
   }
 
-  // Calls `f` with each node that a group needs a kernel for, the types of its inputs, and why it is the host's. Ends
-  // when `f` returns false.
+  // Calls `f` with each node that a group needs a kernel for, the types of its inputs, why it is the host's, and the
+  // member of the group that it is or belongs to. Ends when `f` returns false.
   template <class F> void for_each_kernel(std::uint32_t root, F const& f) {
     for (auto i : groups_.members(root)) {
       input_types(sub_, sub_[i], types_);
-      if (!f(sub_[i], types_, groups_.why_host(i))) return;
+      if (!f(sub_[i], types_, groups_.why_host(i), i)) return;
       for (auto const& c : groups_.foreign(i))
-        if (c.inside && !f(*c.inside, c.inputs, host_reason(*c.inside, c.inputs, false))) return;
+        if (c.inside && !f(*c.inside, c.inputs, host_reason(*c.inside, c.inputs, false), i)) return;
     }
   }
   device_set able_to_run(std::uint32_t root) {
     device_set able(devices_.size(), true);
-    for_each_kernel(root, [&](node const& n, auto const& inputs, auto const& why_host) {
+    for_each_kernel(root, [&](node const& n, auto const& inputs, auto const& why_host, std::uint32_t) {
       able &= able_to_run(n, inputs, why_host);
       return true;
     });
@@ -213,7 +215,7 @@ class place_constraints {
         refuse("these nodes must lie together, and live on different devices: " +
                    list_of_texts(g.demands,
                                  [&](auto const& each) { return each.is_home() ? says(each) : std::string(); }) +
-                   ": move one of them",
+                   what_ties({first, &d}) + ": move one of them",
                first->by);
     g.devices = device_set(devices_.size());
     g.devices.insert(first->home);
@@ -235,13 +237,17 @@ class place_constraints {
       pass_over(g, d, "asked for " + in_quotes(d.device) + ", which no device is called");
     } else if (home == nullptr) {
       refuse("these nodes must lie together, and ask for different devices: " +
-                 list_of_texts(g.demands, [&](auto const& each) { return says(each); }) + ": change a constraint",
+                 list_of_texts(g.demands, [&](auto const& each) { return says(each); }) +
+                 what_ties({&opposed(g, d, wanted), &d}) + ": change a constraint",
              d.by);
     } else {
       auto const text = "asked for " + in_quotes(d.device) + ", but " +
                         (home->by == d.by ? "" : in_quotes(home->by) + ", with which it must lie together, ") +
                         "lives on " + in_quotes(names_[home->home]);
-      if (!soft_) refuse("it " + text + ": move the variable, change the constraint, or permit soft placement", d.by);
+      if (!soft_)
+        refuse("it " + text + what_ties({home, &d}) +
+                   ": move the variable, change the constraint, or permit soft placement",
+               d.by);
       pass_over(g, d, text);
     }
   }
@@ -250,7 +256,7 @@ class place_constraints {
   void give_way(constrained_group& g, device_set const& able) {
     if (!soft_ || home_of(g)) refuse_kernels(g, able);
     std::string blocker;
-    for_each_kernel(g.root, [&](node const& n, auto const& inputs, auto const& why_host) {
+    for_each_kernel(g.root, [&](node const& n, auto const& inputs, auto const& why_host, std::uint32_t) {
       if (!(able_to_run(n, inputs, why_host) & g.devices).empty()) return true;
       blocker = n.name;
       return false;
@@ -280,18 +286,48 @@ class place_constraints {
     auto const what = d.is_home() ? " lives on " + in_quotes(names_[d.home]) : " asks for " + in_quotes(d.device);
     return in_quotes(d.by) + what;
   }
+  // Says why the nodes that some demands come from, and others of the group, must lie together.
+  std::string what_ties(std::vector<place_demand const*> const& demands, std::vector<std::uint32_t> nodes = {}) const {
+    std::vector<std::string> said;
+    for (auto const* d : demands) {
+      nodes.push_back(d->node);
+      if (d->by != sub_[d->node].name) said.push_back(tie_to(*d));
+    }
+    auto const within = groups_.ties(nodes);
+    said.insert(said.end(), within.begin(), within.end());
+    return said.empty() ? "" : "; what ties them: " + list_of_texts(said, [](auto const& s) { return s; });
+  }
+  // Says what a member of the group has to do with a demand of a node that is none.
+  std::string tie_to(place_demand const& d) const {
+    auto const& n = sub_[d.node];
+    auto const name = in_quotes(n.name), by = in_quotes(d.by);
+    if (d.by_use) return by + " takes " + name;
+    if (has_bodies(n)) return by + " is in a body of " + name;
+    return n.colocated.empty() ? "a node takes " + name + " and " + by : name + " is near " + by;
+  }
+  // Returns a wish of a group that contradicts another one: the first if no single one does.
+  place_demand const& opposed(constrained_group const& g, place_demand const& d, device_set const& wanted) {
+    for (auto const& each : g.demands)
+      if (&each != &d && !each.is_home() && (wished_.called(each.device) & wanted).empty()) return each;
+    return g.demands.front();
+  }
   [[noreturn]] void refuse_kernels(constrained_group const& g, device_set const& able) {
     std::vector<std::string> said;
-    for (auto const& d : g.demands) said.push_back(says(d));
-    for_each_kernel(g.root, [&](node const& n, auto const& inputs, auto const& why_host) {
-      if (auto const set = able_to_run(n, inputs, why_host); why_host)
+    std::vector<std::uint32_t> tied;
+    std::vector<place_demand const*> demands;
+    for (auto const& d : g.demands) said.push_back(says(d)), demands.push_back(&d);
+    for_each_kernel(g.root, [&](node const& n, auto const& inputs, auto const& why_host, std::uint32_t member) {
+      auto const set = able_to_run(n, inputs, why_host);
+      if (why_host)
         said.push_back(in_quotes(n.name) + " runs on the host alone: " + std::string(why_host_alone(*why_host)));
       else if (set.size() < devices_.size()) said.push_back(in_quotes(n.name) + " has kernels " + where(set));
+      else return true;
+      tied.push_back(member);
       return true;
     });
     bool const one = groups_.members(g.root).size() == 1;
     refuse(std::string(one ? "no device suits it: " : "no device suits all of these nodes, which must lie together: ") +
-               list_of_texts(said, [](auto const& s) { return s; }) + ": " +
+               list_of_texts(said, [](auto const& s) { return s; }) + what_ties(demands, tied) + ": " +
                (able.empty() ? "no constraint is the reason, so write it with other operations"
                 : home_of(g) ? "move the variable"
                              : "change a constraint, or permit soft placement"),

@@ -59,6 +59,13 @@ struct place_surroundings {
 
 namespace detail {
 
+/// Returns the device that a recorded node asks for, or that one asks for beside which it runs; empty: none. `find`
+/// returns recorded nodes by name, and may be empty; `n` may be null.
+inline std::string wish_beside(std::function<node const*(std::string_view)> const& find, node const* n) {
+  while (find && n && n->device.empty() && !n->colocated.empty()) n = find(n->colocated);
+  return n ? n->device : std::string();
+}
+
 /// Returns why a node runs on the host alone; empty: other devices may have a kernel for it. `bound`: the subgraph's
 /// extents are bound, so that an open one is settled by a kernel.
 std::optional<place_reason> host_reason(node const& n, std::span<type const> inputs, bool bound = true);
@@ -113,7 +120,7 @@ template <class F> class wishes_in_bodies {
     for_each_body(n, [&](subgraph const& body) { ask |= in(body, around); });
     auto const* const function = called_by(n);
     if (!function || !function->body) return ask;
-    auto const here = wish_within(around, n.device);
+    auto const here = wish_of(n, around);
     auto const [at, fresh] = called_.try_emplace({function, here}, true);
     if (fresh) at->second = in(*function->body, here);
     if (at->second) return true;
@@ -130,11 +137,15 @@ template <class F> class wishes_in_bodies {
         ask |= of(n, around);
       } else if (!is_constant(n) && n.op != &fed_op &&
                  (asks_for_place(n) || is_variable(n) || touches_outside_state(n))) {
-        f_(n, n.device.empty() && n.op->rendezvous.empty() ? std::string() : wish_within(around, n.device));
+        f_(n, n.device.empty() && n.op->rendezvous.empty() ? std::string() : wish_of(n, around));
         ask = true;
       }
     }
     return ask;
+  }
+  // What is near another node does not ask for what is asked for around it.
+  static std::string wish_of(node const& n, std::string const& around) {
+    return n.colocated.empty() ? wish_within(around, n.device) : n.device;
   }
 
   F const& f_;
@@ -147,6 +158,12 @@ inline void input_types(subgraph const& sub, node const& n, std::vector<type>& t
   types.clear();
   for (auto e : n.inputs) types.push_back(sub.type_of(e));
 }
+
+/// Two nodes that must lie together: one takes the other by reference, or is near it, or node `by` ties them.
+struct place_tie {
+  std::uint32_t a, b;
+  std::string_view by;
+};
 
 /// The nodes of a subgraph, in groups that must lie together.
 class place_groups {
@@ -174,6 +191,8 @@ class place_groups {
   }
   /// Why a node runs on the host alone; empty: it need not.
   std::optional<place_reason> const& why_host(std::uint32_t i) const { return why_host_[i]; }
+  /// Returns what ties nodes of one group to the first of them, each as a phrase: "'assign' takes 'w'".
+  std::vector<std::string> ties(std::span<std::uint32_t const> nodes) const;
   std::vector<foreign_constraint> const& foreign(std::uint32_t i) const {
     static std::vector<foreign_constraint> const none;
     auto const at = foreign_.find(i);
@@ -185,10 +204,15 @@ class place_groups {
     while (above_[i] != i) i = above_[i] = above_[above_[i]];
     return i;
   }
-  void unite(std::uint32_t a, std::uint32_t b) {
+  void join(std::uint32_t a, std::uint32_t b) {
     a = root(a), b = root(b);
     above_[std::max(a, b)] = std::min(a, b);
   }
+  void unite(std::uint32_t a, std::uint32_t b, std::string_view by = {}) {
+    ties_.push_back({a, b, by});
+    join(a, b);
+  }
+  std::string text(place_tie const& t) const;
 
   void find_host_nodes() {
     why_host_.resize(sub_.size());
@@ -219,7 +243,7 @@ class place_groups {
     std::optional<std::uint32_t> first;
     for (std::uint32_t i = 0; i < sub_.size(); ++i) {
       if (!has_place(i)) continue;
-      if (first) unite(*first, i);
+      if (first) join(*first, i);
       else first = i;
     }
   }
@@ -250,7 +274,7 @@ class place_groups {
     foreign_[variable].push_back(
         {.by = use.user->name, .device = use.user->device, .inside = use.user, .inputs = use.inputs});
     for (auto const& name : use.variables)
-      if (auto const j = find(name); j && is_variable(sub_[*j])) unite(variable, *j);
+      if (auto const j = find(name); j && is_variable(sub_[*j])) unite(variable, *j, use.user->name);
       else if (!j && has_home(name)) foreign_[variable].push_back({.by = name, .home = around_.home(name)});
   }
 
@@ -290,7 +314,7 @@ class place_groups {
       if (!takes_reference(n, k) || !is_variable(v)) continue;
       auto const outside = find(v.name);
       if (!outside || !is_variable(sub_[*outside])) continue;
-      if (before) unite(*before, *outside);
+      if (before) unite(*before, *outside, n.name);
       else constrain(*outside, body, n);
       before = outside;
     }
@@ -299,7 +323,7 @@ class place_groups {
     auto& c = foreign_[variable].emplace_back(foreign_constraint{.by = n.name, .device = n.device, .inside = &n});
     input_types(body, n, c.inputs);
     if (!n.colocated.empty())
-      if (auto const j = find(n.colocated); j && is_variable(sub_[*j])) unite(variable, *j);
+      if (auto const j = find(n.colocated); j && is_variable(sub_[*j])) unite(variable, *j, n.name);
   }
 
   template <class F> void for_each_body_of(node const& n, F const& f) {
@@ -333,6 +357,7 @@ class place_groups {
   subgraph const& sub_;
   place_surroundings const& around_;
   std::vector<std::uint32_t> above_;  // a node of the same group with a smaller number, or the node
+  std::vector<place_tie> ties_;
   std::vector<std::optional<place_reason>> why_host_;
   std::unordered_map<std::uint32_t, std::vector<foreign_constraint>> foreign_;
   std::unordered_map<std::string_view, std::uint32_t> numbers_;
@@ -342,6 +367,37 @@ class place_groups {
 };
 
 #if RILL_RUNTIME
+
+// Finds the shortest paths from the first node along the ties.
+RILL_INLINE std::vector<std::string> place_groups::ties(std::span<std::uint32_t const> nodes) const {
+  if (nodes.empty()) return {};
+  std::unordered_map<std::uint32_t, std::vector<place_tie const*>> of;
+  for (auto const& t : ties_)
+    for (auto const end : {t.a, t.b}) of[end].push_back(&t);
+  std::unordered_map<std::uint32_t, place_tie const*> back;  // of each node that was reached, the tie towards the first
+  std::vector<std::uint32_t> reached{nodes.front()};
+  back.emplace(nodes.front(), nullptr);
+  for (std::size_t k = 0; k < reached.size(); ++k)
+    for (auto const* t : of[reached[k]])
+      if (auto const next = t->a == reached[k] ? t->b : t->a; back.emplace(next, t).second) reached.push_back(next);
+  std::vector<std::string> said;
+  for (auto end : nodes)
+    for (auto at = back.find(end); at != back.end() && at->second != nullptr;) {
+      auto const& t = *std::exchange(at->second, nullptr);  // is said once
+      said.push_back(text(t));
+      end = t.a == end ? t.b : t.a;
+      at = back.find(end);
+    }
+  return said;
+}
+RILL_INLINE std::string place_groups::text(place_tie const& t) const {
+  auto const& n = sub_[t.a];
+  auto const other = "'" + sub_[t.b].name + "'";
+  if (!t.by.empty()) return "'" + std::string(t.by) + "' ties '" + n.name + "' to " + other;
+  for (std::size_t k = 0; k < n.inputs.size(); ++k)
+    if (n.inputs[k].node == t.b && takes_reference(n, k)) return "'" + n.name + "' takes " + other;
+  return "'" + n.name + "' is near " + other;
+}
 
 RILL_INLINE bool touches_outside_state(node const& n) {
   if (!n.op->rendezvous.empty()) return true;

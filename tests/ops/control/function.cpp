@@ -1028,5 +1028,33 @@ TEST(function, is_the_same_if_its_nodes_lie_beside_the_same_nodes) {
   EXPECT_NE(sentence([&] { define(v); }).find("the graph has another function 'f'"), std::string::npos);
 }
 
+TEST(function, of_which_a_body_has_the_first_call_asks_for_what_is_asked_for_there) {
+  graph g;
+  auto const x = placeholder<float>(g, "x");
+  graph::rule const ones = [](auto const&, value, value dy) { return std::vector<value>{dy}; };
+  cond(
+      x < 1.f,
+      [&] {
+        return g.on("/device:gpu:1", [&] {
+          return g.with_gradient("exp", ones,
+                                 [&] { return rill::function<"f", of<float>>(g, [&](auto a) { return exp(a); })(x); });
+        });
+      },
+      [&] {
+        return g.near(neg(x), [&] { return rill::function<"h", of<float>>(g, [](auto a) { return exp(a); })(x); });
+      });
+  std::size_t seen = 0;
+  for (auto const* f : g.functions().defined())
+    for (auto const& n : f->body->nodes) {
+      if (n.op != &definition<ops::exp_op>()) continue;
+      ++seen;
+      EXPECT_EQ(n.device, f->name == "f" ? "/device:gpu:1" : "");
+      EXPECT_EQ(n.rule >= 0, f->name == "f");
+      EXPECT_EQ(n.colocated, "") << "a function is near no node of a body";
+    }
+  EXPECT_EQ(seen, 2u);
+  EXPECT_EQ(value(neg(x)).origin().device, "");
+}
+
 }  // namespace
 }  // namespace rill

@@ -153,5 +153,18 @@ TEST(replay, records_nodes_under_the_constraints_that_they_had) {
   EXPECT_EQ(g[before + 3].device + g[before + 3].colocated, "");
 }
 
+TEST(replay, asks_for_what_neighbours_asked_for_that_are_not_recorded_again) {
+  graph g;
+  auto const w = variable(constant(g, 1.f), "w");
+  auto const x = placeholder<float>(g, "x");
+  auto const b = record_body(g, "body", {of<float>}, [&](values const& in) {
+    value const update = g.on("gpu:1", [&] { return value(assign(w, in[0])); });
+    return values{g.near(update, [&] { return value(neg(in[0])); })};
+  });
+  replay const again(g, b.subgraph, {x}, {w});
+  EXPECT_EQ(again.of(b.subgraph.outputs[0]).origin().device, "/device:gpu:1");
+  EXPECT_EQ(again.of(b.subgraph.outputs[0]).origin().colocated, "");
+}
+
 }  // namespace
 }  // namespace rill

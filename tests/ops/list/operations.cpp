@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "../examples.hpp"
+#include "rill/ops/list/registry.hpp"
+#include "rill/place/groups.hpp"
 #include "walk.hpp"
 
 namespace rill {
@@ -134,6 +137,29 @@ TEST(operations, derivatives_exist_for_extents_that_only_the_run_knows_and_for_0
 
 TEST(operations, say_while_a_program_compiles_whether_they_take_their_operands) {
   test::expect_inference_while_compiling<operations>();
+}
+
+TEST(operations, say_that_they_draw_if_they_have_a_random_key) {
+  std::size_t drawing = 0;
+  for (auto const* op : all_operations()) {
+    bool const has_key = std::ranges::find(op->attributes, "key") != op->attributes.end();
+    EXPECT_EQ(has_key, op->draws_random == "key") << op->name;
+    drawing += has_key;
+  }
+  EXPECT_GE(drawing, 7u);
+}
+
+TEST(operations, that_do_not_draw_have_the_same_bits_in_each_step) { test::expect_same_bits_in_each_step(listed()); }
+
+TEST(operations, that_draw_are_not_the_hosts_alone_and_few_others_are) {
+  std::set<std::string_view> pinned;
+  for (auto const* op : all_operations()) {
+    node n;
+    n.op = op;
+    if (is_primitive(n) || !op->rendezvous.empty() || !op->counts_references.empty()) continue;
+    if (detail::touches_outside_state(n) && op->by_reference == 0) pinned.insert(op->name);
+  }
+  EXPECT_EQ(pinned, (std::set<std::string_view>{"check", "print", "worker_number"}));
 }
 
 }  // namespace

@@ -207,6 +207,18 @@ inline void expect_same_bits_of_any_threads(walk const& w) {
   }
 }
 
+inline void expect_same_bits_in_each_step(walk const& w) {
+  for (auto const& e : w.examples) {
+    if (!w.takes(e, dtype::float32)) continue;
+    SCOPED_TRACE(described(e));
+    recorded r(e, 3, dtype::float32);
+    session s{r.g, {.threads = 1}};
+    auto const a = run(r, r.outputs, s), b = run(r, r.outputs, s);
+    for (std::size_t o = 0; o < a.size(); ++o)
+      EXPECT_TRUE(same_bits(a[o], b[o]) || !r.outputs[o].origin().op->draws_random.empty());
+  }
+}
+
 // Complex numbers as real ones that depend on both parts; real numbers as they are.
 inline value as_real(value y) { return is_complex(y.type().element) ? real(y) + imag(y) * 0.5 : y; }
 

@@ -2,6 +2,8 @@
 
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"
+#include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/math/arithmetic.hpp"
 #include "rill/ops/math/cast.hpp"
 
 namespace rill {
@@ -84,6 +86,23 @@ TEST(categorical, has_a_gradient_of_nothing) {
   session s{g};
   EXPECT_EQ(s.run({{x, tensor_of<of<double, 2, 3>>(test::scattered(dtype::float64, {2, 3}))}}, dx).shape(),
             (shape{2, 3}));
+}
+
+TEST(categorical, is_counted_as_other_draws_are) {
+  auto const drawn = [](bool others) {
+    graph g{5};
+    auto const x = placeholder<float, 4>(g, "x");
+    auto const c = categorical<100>(constant<float, 1, 3>(g, {1, 2, 3}));
+    session s{g};
+    std::vector<tensor> all;
+    for (int i = 0; i < 3; ++i) {
+      all.push_back(s.run(c));
+      if (others) s.run({{x, vector<float>({1, 2, 3, 4})}}, x + 1.f);
+    }
+    return all;
+  };
+  auto const alone = drawn(false), among = drawn(true);
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_TRUE(same_bits(alone[i], among[i])) << i;
 }
 
 }  // namespace

@@ -4,8 +4,13 @@
 #include <numeric>
 
 #include "../run.hpp"
+#include "rill/device/emulated.hpp"
 #include "rill/grad/gradients.hpp"
+#include "rill/ops/array/constant.hpp"
+#include "rill/ops/array/placeholder.hpp"
 #include "rill/ops/control/while_loop.hpp"
+#include "rill/ops/math/arithmetic.hpp"
+#include "rill/ops/random/categorical.hpp"
 
 namespace rill {
 namespace {
@@ -89,6 +94,40 @@ TEST(permutation, refuses_what_has_no_rows) {
     session s{g};
     s.run(permutation(g, std::int64_t{1} << 33));
   });
+}
+
+TEST(permutation, is_counted_as_other_draws_are) {
+  auto const drawn = [](bool others) {
+    graph g{5};
+    auto const p = permutation<100>(g);
+    auto const x = placeholder<float>(g, "x");
+    auto const rows = shuffle(permutation<50>(g));
+    auto const y = x + 1.f;
+    session s{g};
+    std::vector<tensor> all;
+    for (int i = 0; i < 3; ++i) {
+      all.push_back(s.run(p));
+      if (others) s.run({{x, 1.f}}, y);
+      all.push_back(s.run(rows));
+    }
+    EXPECT_EQ(s.draws().others.at(""), 6u);
+    return all;
+  };
+  auto const alone = drawn(false), among = drawn(true);
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_TRUE(same_bits(alone[i], among[i])) << i;
+}
+
+TEST(permutation, runs_on_the_device_that_it_asks_for_or_elsewhere_with_soft_placement) {
+  graph g{5};
+  auto const p = g.on("accelerator:0", [&] { return permutation<100>(g); });
+  auto const classes = g.on("accelerator:0", [&] { return categorical<100>(constant<float, 1, 3>(g, {1, 2, 3})); });
+  session here{g, {.soft_placement = true}};
+  session there{g, {.devices = {emulated("accelerator:0")}}};
+  auto const [a, b] = here.run(p, classes);
+  auto const [c, d] = there.run(p, classes);
+  EXPECT_EQ(c.device(), "accelerator:0");
+  EXPECT_TRUE(same_bits(a, c));
+  EXPECT_TRUE(same_bits(b, d));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Values that only derivatives read: on the host meanwhile, or computed again (graph::offload_saved, recompute).
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,6 +92,38 @@ TEST(offload, of_a_loop_needs_no_room_on_the_device_for_each_iteration) {
     peaks.push_back(fast->memory().usage().peak);
   }
   EXPECT_EQ(peaks[0], peaks[1]);
+}
+
+TEST(offload, works_beside_the_nodes_that_derivatives_are_of_and_over_two_devices) {
+  using nesting = std::function<operation(graph&, std::function<operation()>)>;
+  auto const losses = [](std::vector<std::shared_ptr<device>> const& devices, nesting const& derive) {
+    graph g(3);
+    auto x = placeholder<float, "n", 16>(g, "x");
+    value h = x;
+    for (int i = 0; i < 6; ++i)
+      h = g.on(i % 2 ? "accelerator:1" : "accelerator:0", [&] {
+        auto w = variable<float, 16, 16>(g, "w" + std::to_string(i), glorot());
+        return value(sigmoid(tanh(matmul(h, value(w)))));
+      });
+    auto const loss = mean(square(h));
+    auto const step = derive(g, [&] { return gradient_descent{.rate = 0.1f}.minimize(loss); });
+    session s{g, {.threads = 2, .devices = devices, .soft_placement = devices.empty()}};
+    s.run(initializer(g));
+    std::vector<tensor> all;
+    for (int i = 0; i < 3; ++i) all.push_back(s.run({{x, test::digits(512, 16)}}, loss, step).to(host));
+    return all;
+  };
+  auto const plain = losses({}, [](graph&, auto const& f) { return f(); });
+  nesting const both[] = {
+      [](graph& g, auto const& f) { return g.gradients_beside([&] { return g.offload_saved(f); }); },
+      [](graph& g, auto const& f) { return g.offload_saved([&] { return g.gradients_beside(f); }); },
+      [](graph& g, auto const& f) {
+        return g.on("accelerator:1", [&] { return g.offload_saved([&] { return g.gradients_beside(f); }); });
+      }};
+  for (auto const& derive : both) {
+    auto const there = losses({emulated("accelerator:0"), emulated("accelerator:1")}, derive);
+    for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_TRUE(same_bits(there[i], plain[i])) << i;
+  }
 }
 
 }  // namespace

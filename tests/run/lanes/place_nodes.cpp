@@ -318,5 +318,61 @@ TEST_F(placed_session, says_what_a_device_of_ones_own_threw) {
   EXPECT_HAS(error_text([&] { s.run({{x, vector<float>({1, 2, 3, 4})}}, y); }), "an adder adds arrays of one type");
 }
 
+struct thrice_op {
+  static constexpr std::string_view name = "thrice", doc = "three times x; the host has no kernel for it";
+  static constexpr std::int8_t arity = 1;
+  static constexpr type infer(no_attributes, type const& x) { return x; }
+};
+
+// A device that alone has a kernel of an operation, and of whose speed nothing is known.
+class tripler final : public device {
+ public:
+  tripler() { table_.add(definition<thrice_op>(), make); }
+  std::string const& name() const noexcept override { return name_; }
+  allocator& memory() noexcept override { return memory_; }
+  kernel_table const* kernels() const noexcept override { return &table_; }
+  thread_stream& compute() noexcept override { return stream_; }
+
+ private:
+  static kernel make(kernel_request const& r) {
+    auto const n = elements(r.outputs[0].shape());
+    return kernel([n](kernel_call const& c) {
+      for (std::int64_t i = 0; i < n; ++i) c.out<float>(0)[i] = 3 * c.in<float>(0)[i];
+    });
+  }
+  std::string name_ = "tripler:0";
+  host_memory memory_;
+  kernel_table table_;
+  thread_stream stream_;
+};
+
+TEST_F(placed_session, runs_an_operation_where_it_has_a_kernel_whether_or_not_it_asks_for_that) {
+  graph g;
+  value const x = placeholder<float, 2>(g, "x"), one = constant<float, 2>(g, {1, 2});
+  session s{g, {.devices = {std::make_shared<tripler>()}}};
+  for (value const& of : {x, one, exp(x)})
+    for (std::string_view wish : {"", "tripler:0"}) {
+      value const y = g.on(wish, [&] { return record<thrice_op>(of); });
+      auto const text = error_text([&] {
+        auto const in = s.run({{x, vector<float>({1, 2})}}, of).to(host);
+        EXPECT_EQ(s.run({{x, vector<float>({1, 2})}}, y).to(host).at<float>(1), 3 * in.at<float>(1));
+      });
+      EXPECT_EQ(text, "no error");
+    }
+}
+
+TEST_F(placed_session, finds_the_state_of_an_optimizer_beside_its_variable_where_devices_share_the_hosts_memory) {
+  graph g;
+  auto w = g.on("cpu:1", [&] { return variable<float, 4>(g, "w", zeros()); });
+  auto const loss = sum(square(w - 1.f));
+  auto const step = momentum{0.25f}.minimize(loss);
+  auto const other = g.on("cpu:0", [&] { return adam{0.25f}.minimize(loss); });
+  session s{g, {.devices = {cpu(1, 1)}}};
+  s.run(initializer(g));
+  for (int i = 0; i < 3; ++i) s.run(step), s.run(other);
+  EXPECT_HAS(s.explain({}, step, stages::place), "w/momentum  /device:cpu:1  the variable lives there");
+  EXPECT_GT(s.run(value(w)).at<float>(0), 0);
+}
+
 }  // namespace
 }  // namespace rill

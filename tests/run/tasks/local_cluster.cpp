@@ -597,5 +597,34 @@ TEST(local_cluster, names_what_it_has) {
   EXPECT_EQ(unknown.code(), code::invalid_argument) << unknown.what();
 }
 
+TEST(local_cluster, updates_variables_where_they_lie_whatever_is_asked_for_around_an_optimizer) {
+  auto const cluster = two_jobs();
+  graph g;
+  auto x = placeholder<float, 3>(g, "x");
+  auto w = g.on("/job:ps/task:1", [&] { return variable<float, 3>(g, "w", zeros()); });
+  value const there = g.on("/job:worker/task:0", [&] { return value(exp(x)); });
+  auto const loss = sum(square(w - x));
+  auto const minimize = [&] { return momentum{0.1f}.minimize(loss); };
+  auto const on_worker = g.on("/job:worker/task:1", minimize);
+  auto const near_worker = g.near(there, minimize);
+  auto const average = g.on("/job:worker/task:1", [&] { return moving_averages({w}).update(); });
+  session s(g, cluster.target());
+  s.run(initializer(g));
+  for (auto const& step : {on_worker, near_worker, average}) s.run({{x, vector<float>({1, 10, 100})}}, step);
+  EXPECT_TRUE(cluster.state("/job:ps/task:1").find_variable("w/momentum"));
+  EXPECT_NE(s.run(value(w)).to(host).at<float>(0), 0);
+}
+
+TEST(local_cluster, runs_near_a_variable_what_is_recorded_for_another_task) {
+  auto const cluster = two_jobs();
+  graph g;
+  auto w = g.on("/job:ps/task:1", [&] { return variable<float, 3>(g, "w", zeros()); });
+  auto y = g.on("/job:worker/task:1", [&] { return g.near(w, [&] { return sum(square(w + 1.f)); }); });
+  session s(g, cluster.target());
+  s.run(initializer(g));
+  EXPECT_EQ(s.run(y).to(host).item<float>(), 3);
+  EXPECT_NE(s.explain({}, y, stages::place).find("/job:ps/task:1"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace rill

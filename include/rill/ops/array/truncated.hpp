@@ -29,8 +29,7 @@ namespace rill {
 /// bytes, and come with zeros behind these: as bfloat16, rounded towards zero; a NaN stays one. Within a task, and when
 /// it is fetched, it is x. So what is computed from it depends on where it is computed, but not on anything else.
 template <operand X> auto truncated(X x) try {
-  auto const beside = std::string(value(x).origin().name);  // where x is made, whatever `on` says around this
-  return detail::graph_of(x).placed_as({}, beside, [&] { return record<ops::truncated_op>(x); });
+  return detail::graph_of(x).near(value(x), [&] { return record<ops::truncated_op>(x); });
 } catch (...) {
   rethrow_as_error();
 }

@@ -1,6 +1,7 @@
-// The derivative of a call is a call of the derivative of its function: name/gradient, recorded once. It takes the
-// function's arguments and the outer derivatives dy, computes again what it needs of the function, and returns
-// Σₒ dyₒ ∂yₒ/∂x for each x. A function that calls itself has a derivative that calls itself.
+// The derivative of a call is a call of the derivative of its function: name/gradient, recorded once, and once more
+// within graph::gradients_beside, as name/gradient/beside. It takes the function's arguments and the outer derivatives
+// dy, computes again what it needs of the function, and returns Σₒ dyₒ ∂yₒ/∂x for each x. A function that calls itself
+// has a derivative that calls itself.
 #pragma once
 #include "rill/ops/control/replay.hpp"
 
@@ -23,7 +24,8 @@ class derivative {
   std::vector<std::size_t> const& inputs() const { return x_; }
 
   function_definition const& function() const {
-    auto const name = f_.name + "/gradient" + chosen_;
+    auto const beside = r_.graph.innermost().places_gradients_beside();
+    auto const name = f_.name + "/gradient" + (beside ? "/beside" : "") + chosen_;
     if (auto const* known = root_.functions().find(name)) return *known;
     function_request made{.name = name,
                           .arguments = f_.arguments,

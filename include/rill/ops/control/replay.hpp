@@ -41,7 +41,8 @@ class replay {
   std::vector<value> const& of(std::uint32_t node) const { return values_[node]; }
 
  private:
-  std::string neighbour_of(node const& n) const;
+  node wishes_of(node const& n) const;
+  std::uint32_t number_of(std::string_view neighbour) const;
 
   subgraph const& body_;
   std::vector<std::vector<value>> values_;                // by node and port
@@ -130,19 +131,33 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
     auto const rule = [&here, number = n.rule](std::vector<value> const& x, value y, value dy) {
       return here.find_rule(number)(x, y, dy);
     };
-    auto const made = here.placed_as(n.device, neighbour_of(n), [&] {
+    auto wishes = wishes_of(n);
+    auto const made = here.placed_as(std::move(wishes.device), std::move(wishes.colocated), [&] {
       return n.rule < 0 ? record() : here.with_gradient(n.op->name, rule, record);
     });
     for (std::uint32_t o = 0; o < n.outputs.size(); ++o) values_[i].push_back({made.graph, made.node, o});
   }
 }
 
-// The node beside which a node of the body runs, as it is called here: a copy, or a node outside.
-RILL_INLINE std::string replay::neighbour_of(node const& n) const {
-  auto const at = neighbours_.find(n.colocated);
-  if (at == neighbours_.end() || at->second == UINT32_MAX) return n.colocated;
-  auto const& copies = values_[at->second];
-  return copies.empty() ? std::string() : copies[0].origin().name;
+// Returns the number of the body's node beside which others run; UINT32_MAX: it is not in the body.
+RILL_INLINE std::uint32_t replay::number_of(std::string_view neighbour) const {
+  auto const at = neighbours_.find(neighbour);
+  return at == neighbours_.end() ? UINT32_MAX : at->second;
+}
+
+// Returns what a node of the body asks for here: the node beside which it runs is a copy, or a node outside.
+RILL_INLINE node replay::wishes_of(node const& n) const {
+  node wishes;
+  wishes.name = n.name;
+  wishes.device = n.device;
+  wishes.colocated = n.colocated;
+  ask_for_gone_neighbours(wishes, [&](std::string const& name) -> node const* {
+    auto const i = number_of(name);
+    return i != UINT32_MAX && values_[i].empty() && !is_variable(body_[i]) ? &body_[i] : nullptr;
+  });
+  if (auto const i = number_of(wishes.colocated); i != UINT32_MAX && !values_[i].empty())
+    wishes.colocated = values_[i][0].origin().name;
+  return wishes;
 }
 
 RILL_INLINE value replay::of(endpoint e) const {

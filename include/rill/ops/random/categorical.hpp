@@ -11,6 +11,7 @@ struct categorical_op {
       doc = "for each row of logits one class, or several, drawn with the probabilities softmax(logits)";
   static constexpr std::int8_t arity = 1;
   static constexpr rill::effect effect = rill::effect::reads;
+  static constexpr std::string_view draws_random = "key";
   static constexpr dtypes elements = dtypes::floats, common = common_floats;
   static constexpr double flops = 24;
   struct attributes {

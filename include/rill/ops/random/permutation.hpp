@@ -12,6 +12,7 @@ struct permutation_op {
   static constexpr std::int8_t arity = -2;
   static constexpr std::uint32_t shape_only = 1;
   static constexpr rill::effect effect = rill::effect::reads;
+  static constexpr std::string_view draws_random = "key";
   struct attributes {
     std::int64_t count = 0;
     dtype index = dtype::int32;

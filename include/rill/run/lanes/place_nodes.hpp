@@ -30,6 +30,13 @@ inline bool can_run_as(session_devices& devices, node const& placed, op_def cons
   return std::none_of(devices.begin(), devices.end(),
                       [&](auto& d) { return d.name == placed.device && !has_kernel(*d.on, op); });
 }
+/// Whether a device of a user's own has a kernel of an operation.
+inline bool is_devices_own(session_devices& devices, op_def const& op) {
+  return std::any_of(devices.begin(), devices.end(), [&](auto& d) {
+    auto const* const own = d.on->kernels();
+    return own && own->find(op) != nullptr;
+  });
+}
 /// Whether a node asks for a device.
 inline bool asks_for_devices(subgraph const& sub) {
   return std::any_of(sub.nodes.begin(), sub.nodes.end(), [](node const& n) { return !n.device.empty(); });
@@ -38,7 +45,11 @@ inline bool asks_for_devices(subgraph const& sub) {
 /// The host and the devices of a session, as placement sees them. The host is the first.
 inline std::vector<place_target> place_targets(session_devices& devices) {
   auto const& task = devices.placement().task;
-  std::vector<place_target> all{{.name = nested(task, device_name::parse(host_name)), .is_host = true}};
+  std::vector<place_target> all{{.name = nested(task, device_name::parse(host_name)),
+                                 .is_host = true,
+                                 .has_kernel = [&](node const& n, std::span<type const>) {
+                                   return n.op->cpu != nullptr || !is_devices_own(devices, *n.op);
+                                 }}};
   for (auto& d : devices) {
     auto const speed = d.on->speed();
     auto const limit = d.on->memory_limit();
@@ -56,14 +67,14 @@ inline std::vector<place_target> place_targets(session_devices& devices) {
 }
 
 /// Returns the number among `targets` of the device on which a variable lies that has a value. Several devices may
-/// share the host's memory: then it is the one that the variable asks for.
+/// share the host's memory: then it is the one that the variable asks for, or the one beside which it lies.
 inline std::optional<std::uint32_t> home_of(variable_state const& v, session_devices& devices,
                                             std::span<place_target const> targets) {
   auto const home = v.home();
   if (!home) return {};
   auto const space_of = [&](std::size_t target) { return target == 0 ? nullptr : devices[target - 1].space(); };
-  auto const* const recorded = devices.placement().recorded.find_node(v.name());
-  auto const wish = device_name::parse(recorded ? recorded->device : "");
+  auto const& recorded = devices.placement().recorded.find_node;
+  auto const wish = device_name::parse(wish_beside(recorded, recorded(v.name())));
   std::optional<std::uint32_t> first;
   for (std::uint32_t d = 0; d < targets.size(); ++d) {
     if (space_of(d) != *home) continue;

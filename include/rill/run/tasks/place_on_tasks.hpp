@@ -247,7 +247,8 @@ class task_placer {
       for (auto i : left) {
         auto const& name = names[i];
         auto const* const recorded = how_.recorded.find_node ? how_.recorded.find_node(name) : nullptr;
-        if (!recorded || matches(task_of(device_name::parse(recorded->device)), targets_[t].name)) throw why;
+        auto const wish = task_of(device_name::parse(wish_beside(how_.recorded.find_node, recorded)));
+        if (matches(wish, targets_[t].name)) throw why;
       }
   }
   void place_bodies(subgraph const& around, node& n, std::vector<task_places>& to) {
@@ -281,7 +282,10 @@ class task_placer {
   }
   // Leaves the tasks on which a node of a body can run that asks for `wish`.
   void narrow(node const& inner, std::string const& wish, device_set& common) {
-    if (is_variable(inner) && narrow_to_home(inner.name, common)) return;
+    if (is_variable(inner)) {
+      if (!narrow_to_home(inner.name, common)) narrow(wish_of(inner), common);
+      return;
+    }
     if (auto const lies = touches_outside_state(inner) ? state_places_(inner) : std::nullopt)
       common &= one(*lies->home);
     narrow(wish, common);
@@ -301,6 +305,10 @@ class task_placer {
   void narrow(std::string const& wish, device_set& common) {
     auto const& able = wished_.called(wish);
     if (!able.empty()) common &= able;  // soft placement passes over a wish for what is not there
+  }
+  std::string wish_of(node const& variable) const {
+    auto const* const recorded = how_.recorded.find_node ? how_.recorded.find_node(variable.name) : nullptr;
+    return wish_beside(how_.recorded.find_node, recorded ? recorded : &variable);
   }
   device_set one(std::uint32_t task) const {
     device_set made(targets_.size());
