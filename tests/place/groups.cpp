@@ -178,5 +178,18 @@ TEST(wish_within, leaves_what_is_open_to_the_outer_name) {
   EXPECT_EQ(detail::wish_within("/job:a/task:1", "/job:a/task:0"), "/job:a/task:0");
 }
 
+TEST(wish_beside, is_the_wish_of_the_first_node_on_the_way_that_has_one) {
+  graph g;
+  auto const w = g.on("gpu:1", [&] { return variable(constant(g, 1.f), "w"); });
+  auto const slot = g.near(w, [&] { return variable(constant(g, 1.f), "slot"); });
+  auto const next = g.near(slot, [&] { return variable(constant(g, 1.f), "next"); });
+  auto const own = g.near(w, [&] { return g.on("gpu", [&] { return variable(constant(g, 1.f), "own"); }); });
+  auto const find = [&](std::string_view name) { return g.find_node(name); };
+  EXPECT_EQ(detail::wish_beside(find, &value(next).origin()), "/device:gpu:1");
+  EXPECT_EQ(detail::wish_beside(find, &value(own).origin()), "/device:gpu");
+  EXPECT_EQ(detail::wish_beside({}, &value(next).origin()), "");
+  EXPECT_EQ(detail::wish_beside(find, nullptr), "");
+}
+
 }  // namespace
 }  // namespace rill

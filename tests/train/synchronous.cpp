@@ -314,5 +314,18 @@ TEST(synchronous, is_recorded_outside_of_bodies) {
   EXPECT_EQ(thrown_by([] { replicas(0); }).code(), code::invalid_argument);
 }
 
+TEST(synchronous, runs_where_the_variables_lie_whatever_is_asked_for_around_it) {
+  local_cluster const cluster({{"ps", 1}, {"worker", 2}},
+                              [](device_name const&) { return task_options{.threads = 1}; });
+  graph g;
+  auto const v = g.on("/job:ps", [&] { return variable(constant<float, 2>(g, {1, 2}), "v"); });
+  auto const train = g.on("/job:worker/task:1",
+                          [&] { return synchronous(gradient_descent{0.1f}, replicas(1)).minimize(sum(square(v))); });
+  session s(g, cluster.target());
+  s.run(initializer(g));
+  s.run(train);
+  EXPECT_FLOAT_EQ(s.run(value(v)).to(host).at<float>(1), 1.6f);
+}
+
 }  // namespace
 }  // namespace rill

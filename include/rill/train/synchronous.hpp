@@ -69,6 +69,7 @@ template <class Optimizer> class synchronous {
 
 #if RILL_RUNTIME
 #include <string>
+#include <string_view>
 
 #include "rill/graph/fingerprint.hpp"
 #include "rill/graph/prune.hpp"
@@ -96,26 +97,30 @@ class round_recorder {
   round_recorder(std::vector<variable_gradient> const& all, replicas of)
       : graph_(graph_of(all[0].variable)), all_(all), workers_(of.count()), home_(all[0].variable) {
     worker_ = worker_number(graph_);
-    round_ = record_erased<ops::begin_round_op>(graph_, {workers_, fingerprint_of(all)}, {home_, worker_}, "rounds");
+    round_ = at_variable<ops::begin_round_op>({workers_, fingerprint_of(all)}, {home_, worker_}, "rounds");
     rounds_ = round_.name();
   }
 
   operation record(update_by const& update) {
     auto const added = each([&](auto const& g) { return add(g); });
     auto const updated = update(graph_.after(added, [&] { return averages(); }));
-    auto const ended = graph_.after(
-        {updated}, [&] { return operation(record_erased<ops::end_round_op>(graph_, {rounds_}, {home_, round_})); });
+    auto const ended =
+        graph_.after({updated}, [&] { return operation(at_variable<ops::end_round_op>({rounds_}, {home_, round_})); });
     auto const own = on_worker(graph_, 0, {ended});
     auto before = added;
     before.push_back(own);
-    auto const over = graph_.after(before, [&] {
-      return operation(record_erased<ops::await_round_op>(graph_, {rounds_}, {home_, round_, worker_}));
-    });
+    auto const over = graph_.after(
+        before, [&] { return operation(at_variable<ops::await_round_op>({rounds_}, {home_, round_, worker_})); });
     return group(graph_, graph_.after({over}, [&] { return each([&](auto const& g) { return after(g); }); }),
                  "synchronous");
   }
 
  private:
+  // Records a node that takes a variable by reference where that lies, whatever is asked for around the optimizer.
+  template <class Op>
+  value at_variable(attributes_of<Op> const& a, std::vector<value> const& inputs, std::string_view name = {}) const {
+    return graph_.near(inputs.front(), [&] { return record_erased<Op>(graph_, a, inputs, name); });
+  }
   template <class F> std::vector<operation> each(F const& f) const {
     std::vector<operation> made;
     for (auto const& g : all_) made.push_back(f(g));
@@ -124,10 +129,10 @@ class round_recorder {
   operation add(variable_gradient const& g) const {
     std::vector<value> inputs{g.variable, round_, worker_};
     for (auto const& v : parts_of(g.gradient)) inputs.push_back(v);
-    return operation(record_erased<ops::add_to_round_op>(graph_, {rounds_, workers_}, inputs));
+    return operation(at_variable<ops::add_to_round_op>({rounds_, workers_}, inputs));
   }
   operation after(variable_gradient const& g) const {
-    return operation(record_erased<ops::after_round_op>(graph_, {}, {g.variable}));
+    return operation(at_variable<ops::after_round_op>({}, {g.variable}));
   }
   std::vector<variable_gradient> averages() const {
     std::vector<variable_gradient> made;
@@ -135,7 +140,7 @@ class round_recorder {
       std::vector<type> types;
       for (auto const& v : parts_of(g.gradient)) types.push_back(v.type());
       if (g.gradient.sparse()) types = {stacked(row_of(types[0]), unknown), stacked(row_of(types[1]), unknown)};
-      auto const v = record_erased<ops::average_of_round_op>(graph_, {rounds_, types}, {g.variable, round_});
+      auto const v = at_variable<ops::average_of_round_op>({rounds_, types}, {g.variable, round_});
       made.push_back({g.gradient.sparse() ? gradient(v, {&graph_, v.node, 1}) : gradient(v), g.variable});
     }
     return made;

@@ -370,7 +370,7 @@ TEST_F(placed_session, finds_the_state_of_an_optimizer_beside_its_variable_where
   session s{g, {.devices = {cpu(1, 1)}}};
   s.run(initializer(g));
   for (int i = 0; i < 3; ++i) s.run(step), s.run(other);
-  EXPECT_HAS(s.explain({}, step, stages::place), "w/momentum  /device:cpu:1  the variable lives there");
+  EXPECT_HAS(s.explain({}, step, stages::place), "w/momentum     /device:cpu:1  the variable lives there");
   EXPECT_GT(s.run(value(w)).at<float>(0), 0);
 }
 
