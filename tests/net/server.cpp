@@ -74,6 +74,127 @@ TEST(server, keeps_its_connections_out_of_programs_that_are_started) {
   }
 }
 
+// Two tasks, each with a device of its own, and a client of theirs.
+class servers_with_devices : public testing::Test {
+ public:
+  static constexpr std::int64_t rows = 40;  // a value of it is longer than what lies in the frame of its message
+
+  servers_with_devices() {
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      auto options = served_cluster::with(test::quick());
+      options.devices = {devices[i]};
+      auto const me = "worker:" + std::to_string(i);
+      servers.push_back(std::make_unique<server>(cluster::parse(jobs(), me), options));
+    }
+  }
+  std::string jobs() const { return "worker=" + folder.socket("a") + "," + folder.socket("b"); }
+  target client() const { return connect(folder.socket("a"), test::quick()); }
+  template <class F> auto there(F const& f) { return g.on("/job:worker/task:1/device:gpu:0", f); }
+  static tensor_of<of<float, rows, rows>> numbers(float first) {
+    tensor t(dtype::float32, shape{rows, rows});
+    for (std::int64_t i = 0; i < t.elements(); ++i) t.mutable_data<float>()[i] = first + static_cast<float>(i);
+    return tensor_of<of<float, rows, rows>>(t);
+  }
+  tensor numbers_on_the_clients_device(float first) { return numbers(first).to(own); }
+  // What the threads of a device hold of a step is given back a moment after the step's end.
+  void nothing_stays() {
+    for (auto const& d : devices) {
+      for (int i = 0; i < 6000 && d->memory().usage().count != 0; ++i) std::this_thread::sleep_for(10ms);
+      EXPECT_EQ(d->memory().usage().count, 0);
+    }
+  }
+
+  test::socket_folder const folder;
+  std::vector<std::shared_ptr<emulated_accelerator>> const devices = {emulated("gpu:0", {.memory = 1 << 20}),
+                                                                      emulated("gpu:0", {.memory = 1 << 20})};
+  std::shared_ptr<emulated_accelerator> const own = emulated("gpu:0", {.memory = 1 << 20});
+  std::vector<std::unique_ptr<server>> servers;
+  graph g;
+  expr<of<float>> const k = placeholder<float>(g, "k");
+  expr<of<float, rows, rows>> const x = placeholder<float, rows, rows>(g, "x");
+};
+
+TEST_F(servers_with_devices, hand_over_what_is_fetched_from_there) {
+  auto const [small, large] = there([&] { return std::pair(k * 2.f, x + k); });
+  auto const twice = there([&] { return large + large; });
+  auto const total = there([&] { return sum(value(large)); });
+  for (auto const& from : {client(), servers[0]->target()}) {
+    session s{g, from};
+    auto const all = outputs(small, large, twice, total);
+    auto const check = [&](auto const& results) {
+      auto const& [a, b, c, d] = results;
+      EXPECT_EQ(float(a), 6.f);
+      EXPECT_TRUE(same_bits(b, numbers(4)));
+      EXPECT_EQ(c.device(), "host");
+      EXPECT_EQ(c.template at<float>(1, 0), 8.f + 2 * rows);
+      EXPECT_EQ(d.device(), "host");
+    };
+    std::vector<feed> const fed{{k, 3.f}, {x, numbers(1)}};
+    for (int i = 0; i < 3; ++i) check(s.run(fed, all));
+    std::promise<void> ended;
+    s.start(fed, all, [&](auto results) {
+      EXPECT_TRUE(results);
+      if (results) check(*results);
+      ended.set_value();
+    });
+    ended.get_future().wait();
+    auto step = s.prepare(inputs(k, x), all);
+    check(step(tensor_of<of<float>>(tensor(3.f)), numbers(1)));
+  }
+  nothing_stays();
+}
+
+TEST_F(servers_with_devices, leave_a_value_on_a_device_of_the_sessions_own_process) {
+  auto const y = there([&] { return x + k; });
+  session s{g, servers[1]->target()};
+  auto const here = s.run({{k, 3.f}, {x, numbers(1)}}, y);
+  EXPECT_EQ(here.device(), "gpu:0");
+  EXPECT_TRUE(same_bits(here, numbers(4)));
+}
+
+TEST_F(servers_with_devices, take_what_lies_on_a_device_of_the_client) {
+  auto const y = g.on("/job:worker/task:1", [&] { return x + k; });
+  auto const z = there([&] { return x + k; });
+  session s{g, client()};
+  auto const fed = tensor_of<of<float, rows, rows>>(numbers_on_the_clients_device(1));
+  ASSERT_EQ(fed.device(), "gpu:0");
+  for (auto const& each : {y, z}) EXPECT_TRUE(same_bits(s.run({{k, 3.f}, {x, fed}}, each), numbers(4)));
+  EXPECT_TRUE(same_bits(s.run({{k, tensor(3.f).to(own)}, {x, fed}}, x), numbers(1))) << "it is fed and fetched";
+  auto step = s.prepare(inputs(x, k), outputs(y));
+  EXPECT_TRUE(same_bits(step(fed, tensor_of<of<float>>(tensor(3.f).to(own))), numbers(4)));
+}
+
+TEST_F(servers_with_devices, have_variables_there_that_are_read_and_set) {
+  auto const v = there([&] { return variable<float, rows, rows>(g, "v", zeros()); });
+  auto const grown = there([&] { return assign_add(v, x); });
+  for (auto const& from : {client(), servers[1]->target()}) {
+    session s{g, from};
+    s.run(initializer(g));
+    s.set(variable_value(v), numbers_on_the_clients_device(5));
+    EXPECT_TRUE(same_bits(s.run(v), numbers(5)));
+    EXPECT_EQ(s.get(v).device(), "host");
+    EXPECT_TRUE(same_bits(s.get(v), numbers(5)));
+    s.run({{x, numbers(1)}}, operation(grown));
+    EXPECT_EQ(tensor(s.get(v)).at<float>(0, 1), 6.f + 2.f);
+  }
+}
+
+TEST_F(servers_with_devices, send_each_other_what_lies_there) {
+  auto const v = there([&] { return variable<float, rows, rows>(g, "v", zeros()); });
+  auto const here = g.on("/job:worker/task:0/device:gpu:0", [&] { return x * k; });
+  auto const y = there([&] { return here + v; });
+  auto const z = g.on("/job:worker/task:0", [&] { return y + v; });
+  session s{g, client()};
+  s.run(initializer(g));
+  s.set(v, numbers(0));
+  for (int i = 0; i < 3; ++i) {
+    std::vector<tensor> const all = s.run({{k, 2.f}, {x, numbers(1)}}, std::vector<value>{here, y, z});
+    EXPECT_EQ(all[0].at<float>(0, 1), 4.f);
+    EXPECT_EQ(all[1].at<float>(0, 1), 5.f);
+    EXPECT_EQ(all[2].at<float>(0, 1), 6.f);
+  }
+}
+
 TEST(server, variables_are_trained_where_they_lie) {
   auto const train = [](auto&& make_session) {
     graph g(7);

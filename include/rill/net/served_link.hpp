@@ -285,6 +285,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
             self->of_->net->steps().remove(reported);
             self->ended(call, std::move(all), std::move(cause), what, is_open);
           };
+          if (!why) why = bring_to_host(results, self->of_->here->name());
           if (why) return end({}, cause_of(std::move(why), *step), false);
           end_run(*step, std::move(results), end, [self, call](failure lost) {
             if (lost) self->fail(call, *lost);
