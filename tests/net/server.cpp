@@ -22,6 +22,7 @@
 #include "net/served.hpp"
 #include "rill/net.hpp"
 #include "rill/net/asio.hpp"
+#include "rill/net/peer.hpp"
 #include "rill/ops/list/registry.hpp"
 
 namespace rill {
@@ -624,6 +625,50 @@ TEST(server, join_ends_when_the_tasks_of_a_job_have_left) {
   });
   EXPECT_EQ(ps.join("worker"), 0);
   works.join();
+}
+
+// Connects as a task. Returns what it is refused with; empty: it is not.
+std::string greeting_as(std::string_view task, std::string const& to) {
+  auto const net = net::network::make(test::quick(), device_name::parse(task));
+  net::peer p(net, address::parse(to), {});
+  return sentence([&] { p.wait_for_hello(deadline_after(60s)); });
+}
+
+TEST(server, a_task_that_the_cluster_lacks_is_refused) {
+  test::socket_folder const folder;
+  auto const jobs = "ps=" + folder.socket("ps") + " worker=" + folder.socket("worker");
+  server ps(cluster::parse(jobs, "ps:0"), test::served_cluster::with(test::quick()));
+  for (auto const* other : {"/job:worker/task:1", "/job:worker/task:999999999", "/job:chief/task:0", "/job:worker",
+                            "/task:0", "/job:worker/task:0/device:cpu:0", "/job:ps/task:0"}) {
+    auto const text = greeting_as(other, folder.socket("ps"));
+    EXPECT_NE(text.find("failed_precondition"), std::string::npos) << text;
+    EXPECT_NE(text.find("the cluster of /job:ps/task:0 has no other task " + std::string(other)), std::string::npos)
+        << text;
+  }
+  EXPECT_EQ(greeting_as("/job:worker/task:0", folder.socket("ps")), "");
+  EXPECT_EQ(ps.join("worker"), 0) << "its only task has been there";
+}
+
+TEST(server, join_waits_for_the_others_of_its_own_job) {
+  test::socket_folder const folder;
+  auto const jobs = "worker=" + folder.socket("a") + "," + folder.socket("b");
+  server second(cluster::parse(jobs, "worker:1"), test::served_cluster::with(test::quick()));
+  std::thread works([&] {
+    server first(cluster::parse(jobs, "worker:0"), test::served_cluster::with(test::quick()));
+    graph g;
+    auto const x = placeholder<float>(g, "x");
+    auto const y = g.on("/job:worker/task:1", [&] { return x + 1.f; });
+    session s{g, first.target()};
+    EXPECT_EQ(float(s.run({{x, 1.f}}, y)), 2.f);
+  });
+  EXPECT_EQ(second.join("worker"), 0);
+  works.join();
+}
+
+TEST(server, join_of_a_job_without_others_ends_at_once) {
+  test::socket_folder const folder;
+  server alone(cluster::parse("worker=" + folder.socket("a"), "worker:0"), test::served_cluster::with(test::quick()));
+  EXPECT_EQ(alone.join("worker"), 0);
 }
 
 TEST(server, join_names_a_task_that_never_came_when_the_others_have_left) {

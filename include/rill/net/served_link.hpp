@@ -118,7 +118,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
       of_->connected_clients -= is_client();
       auto const named = failed(why->code(), {name_of_other(), ": ", why->message()});
       of_->steps->drop_master(who_.process, named);
-      of_->guests.left(who_.task);
+      if (!is_client()) of_->guests.left(who_.task);
     }
     when_replaced = {};
     if (when_closed) std::exchange(when_closed, {})();
@@ -130,7 +130,6 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     try {
       read_body(m.body, said);
       of_->net->check(said);
-      if (!said.task.empty() && !said.task.task) wire::fail("its task has no number");
       check_identity(said);
       if (!said.task.empty() && of_->processes.greet(said.task, said.process)) replace(said);
     } catch (error const& e) {
@@ -141,7 +140,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     greeted_ = true;
     link_->trust(is_client() ? of_->clients.incoming : of_->net->options().most_incoming);
     of_->connected_clients += is_client();
-    of_->guests.came(who_.task);
+    if (!is_client()) of_->guests.came(who_.task);
     of_->steps->add_master(who_.process);
     auto hello = of_->hello;
     if (is_client()) hello.process = 0;  // by which one could pass for this process, and end its steps
@@ -152,6 +151,10 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     if (proved_.is_client && !said.task.empty())
       throw error(code::permission_denied,
                   "'" + proved_.name + "' is a client, and no client is a task of the cluster");
+    if (!said.task.empty() && !of_->others->knows(said.task))
+      throw error(code::failed_precondition, "the cluster of " + of_->net->task().text() + " has no other task " +
+                                                 said.task.text() +
+                                                 ": are the tasks of the cluster the same in all processes?");
     if (said.task.empty() && of_->connected_clients >= of_->clients.connections)
       throw error(code::resource_exhausted, "clients have " + std::to_string(of_->clients.connections) +
                                                 " connections to this process already (client_limits::connections)");
