@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/sentence.hpp"
+#include "net/names.hpp"
 #include "net/served.hpp"
 #include "rill/net.hpp"
 #include "rill/net/asio.hpp"
@@ -669,6 +670,16 @@ TEST(server, join_of_a_job_without_others_ends_at_once) {
   test::socket_folder const folder;
   server alone(cluster::parse("worker=" + folder.socket("a"), "worker:0"), test::served_cluster::with(test::quick()));
   EXPECT_EQ(alone.join("worker"), 0);
+}
+
+TEST(server, is_found_by_a_name_of_which_the_first_address_says_nothing) {
+  server there(cluster::parse("worker=127.0.0.1:0", "worker:0"), test::served_cluster::with(test::quick()));
+  auto at = there.cluster().at(there.task());
+  test::silent_address const silent(at.port);
+  at.host = test::name_with({"127.0.0.2", "127.0.0.1"});
+  auto hasty = test::quick();
+  hasty.connect_timeout = 1s;
+  EXPECT_NO_THROW(connect(at.text(), hasty));
 }
 
 TEST(server, join_names_a_task_that_never_came_when_the_others_have_left) {
