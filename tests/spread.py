@@ -16,7 +16,7 @@ import zlib
 
 def excluded(over):
     """The patterns of the tests that are not run over devices, or tasks, or servers: each list has the reasons."""
-    lists = ["tasks", "servers"] if over == "servers" else [over]
+    lists = ["devices", "tasks", "servers"] if over == "servers" else [over]
     text = "\n".join((pathlib.Path(__file__).parent / f"spread_over_{name}.txt").read_text() for name in lists)
     return sorted({line.split("#")[0].strip() for line in text.splitlines()} - {""})
 

@@ -18,6 +18,13 @@ TEST(cluster_json, is_read_as_tensorflow_writes_it) {
   EXPECT_EQ(read_cluster_json(R"({"cluster":{}})").task, "");
 }
 
+TEST(cluster_json, passes_over_what_is_not_for_rill_whatever_its_letters_are) {
+  auto const c =
+      read_cluster_json(R"({"na\u00efve": "Zo\u00eb", "cluster": {"ps": ["a:1"]}, "x": [{"\ud83d\ude00": "\u4e2d"}]})");
+  ASSERT_EQ(c.jobs.size(), 1u);
+  EXPECT_EQ(c.jobs[0].second, std::vector<std::string>{"a:1"});
+}
+
 TEST(cluster_json, that_is_wrong_is_refused_with_the_place) {
   for (auto const* text :
        {"", "{", "{}", "[]", R"({"cluster": {"ps": "a:1"}})", R"({"cluster": {"ps": [1]}})",

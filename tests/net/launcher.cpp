@@ -104,6 +104,16 @@ TEST(launcher, torchrun_says_where_the_first_process_is) {
   EXPECT_TRUE(read(with(torchrun, {{"LOCAL_WORLD_SIZE", "4"}}))->one_host);
 }
 
+TEST(launcher, whose_first_process_is_at_an_address_of_this_host_alone_has_one_host) {
+  for (auto const* host : {"127.0.0.1", "localhost", "::1"}) {
+    auto const l = read({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", host}, {"MASTER_PORT", "29500"}});
+    ASSERT_TRUE(l);
+    EXPECT_TRUE(l->one_host) << host;
+    EXPECT_EQ(l->first_host, "127.0.0.1");
+  }
+  EXPECT_FALSE(read(torchrun)->one_host);
+}
+
 TEST(launcher, that_started_the_process_itself_goes_before_one_that_started_that) {
   EXPECT_EQ(read(with(slurm, open_mpi))->launcher, "Open MPI's mpirun");  // which starts its own daemons by srun
   EXPECT_EQ(read(with(slurm, mpich))->by, store::pmi);

@@ -26,6 +26,7 @@
 
 #include "base/limit.hpp"
 #include "net/quiet_ucx.hpp"
+#include "rill/device/emulated.hpp"
 #include "rill/net/security.hpp"
 #include "rill/net/shared_memory.hpp"
 #include "rill/net/tls_stream.hpp"
@@ -212,6 +213,21 @@ TEST_P(links, carry_messages_with_tensors_both_ways) {
   EXPECT_TRUE(same_bits(there.tensors[2], large));
   EXPECT_EQ(there.body, "x");
   EXPECT_EQ(here.body, "y");
+}
+
+TEST_P(links, carry_what_lies_in_the_memory_of_a_device) {
+  connect();
+  auto const device = emulated("gpu:0", {.memory = 1 << 24});
+  auto const small = numbers(4), large = numbers(1000000), none = tensor(dtype::float32, shape{0, 4});
+  all[0]->send({.kind = message_kind::push, .tensors = {small.to(device), none.to(device), large.to(device), small}});
+  auto const there = boxes[1]->take();
+  ASSERT_EQ(there.tensors.size(), 4u);
+  EXPECT_TRUE(same_bits(there.tensors[0], small));
+  EXPECT_TRUE(same_bits(there.tensors[1], none));
+  EXPECT_TRUE(same_bits(there.tensors[2], large));
+  EXPECT_TRUE(same_bits(there.tensors[3], small));
+  for (auto const& t : there.tensors) EXPECT_EQ(t.device(), "host");
+  EXPECT_EQ(device->memory().usage().count, 0);
 }
 
 TEST_P(links, carry_long_messages_before_their_tensors) {

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/sentence.hpp"
+#include "net/names.hpp"
 #include "net/served.hpp"
 
 namespace rill::net {
@@ -81,6 +82,37 @@ TEST_F(listeners, say_that_a_port_is_taken) {
   EXPECT_NE(e.message().find(where.text()), std::string::npos) << e.message();
   first->end();
   second->end();
+}
+
+TEST_F(listeners, take_the_first_address_of_a_name_that_this_machine_has) {
+  auto const first = made(), second = made();
+  auto const where = first->listen({.host = test::name_with({"192.0.2.1", "127.0.0.1", "127.0.0.2"}), .port = 0});
+  EXPECT_NE(where.port, 0);
+  auto const e = error_of([&] { second->listen({.host = "127.0.0.1", .port = where.port}); });
+  EXPECT_EQ(e.code(), code::unavailable) << "the first listens there";
+  first->end();
+  second->end();
+}
+
+TEST_F(listeners, take_no_other_address_of_a_name_in_the_place_of_one_that_is_taken) {
+  auto const first = made(), second = made();
+  auto const where = first->listen(address::parse("127.0.0.1:0"));
+  EXPECT_EQ(refusal([&] { second->listen({.host = test::name_with({"127.0.0.1", "127.0.0.2"}), .port = where.port}); }),
+            code::unavailable);
+  first->end();
+  second->end();
+}
+
+TEST_F(listeners, leave_the_socket_alone_that_another_has_put_in_the_place_of_theirs) {
+  auto const where = at("s");
+  auto const first = made(), second = made();
+  first->listen(where);
+  std::filesystem::remove(where.path);
+  second->listen(where);
+  first->end();
+  EXPECT_TRUE(std::filesystem::is_socket(where.path));
+  second->end();
+  EXPECT_FALSE(std::filesystem::exists(where.path));
 }
 
 TEST_F(listeners, say_that_an_address_is_none_of_this_machine) {

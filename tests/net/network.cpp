@@ -15,6 +15,7 @@
 
 #include "base/sentence.hpp"
 #include "net/free_port.hpp"
+#include "net/names.hpp"
 
 namespace rill::net {
 namespace {
@@ -81,6 +82,38 @@ TEST(network, gives_a_connection_up_that_is_not_made_in_time) {
   ASSERT_TRUE(why);
   EXPECT_EQ(why->code(), code::unavailable);
   EXPECT_NE(why->message().find("did not answer in time"), std::string::npos) << why->message();
+}
+
+TEST(network, tries_all_addresses_of_a_name_though_the_first_answers_nothing) {
+  small_queue there;
+  auto const port = there.where().port;
+  test::silent_address silent(port);
+  silent.fill();
+  auto const both = test::name_with({"127.0.0.2", "127.0.0.1"});
+  failure why = failed(code::internal, "it was not tried");
+  for (int i = 0; i < 5 && why; ++i) why = why_not({.connect_timeout = 1s}, {.host = both, .port = port});
+  EXPECT_FALSE(why) << why->message();
+  EXPECT_TRUE(why_not({.connect_timeout = 200ms}, {.host = "127.0.0.2", .port = port}));
+}
+
+TEST(network, says_of_each_address_of_a_name_why_it_is_not_reached) {
+  auto const port = test::free_port();
+  auto const why = why_not({}, {.host = test::name_with({"127.0.0.1", "127.0.0.3"}), .port = port});
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->code(), code::unavailable);
+  auto const at = ":" + std::to_string(port) + ": Connection refused";
+  EXPECT_EQ(why->message(), "it can't be reached: 127.0.0.1" + at + ", 127.0.0.3" + at);
+}
+
+TEST(network, begins_with_the_address_that_it_is_told) {
+  small_queue const there;
+  address const both{.host = test::name_with({"127.0.0.3", "127.0.0.1"}), .port = there.where().port};
+  auto const net = network::make({}, {});
+  for (std::size_t first : {0, 1, 5}) {
+    std::promise<bool> connected;
+    net->connect(both, [&](std::unique_ptr<byte_stream> s, failure) { connected.set_value(s != nullptr); }, first);
+    EXPECT_TRUE(connected.get_future().get()) << first;
+  }
 }
 
 TEST(network, refuses_processes_of_other_kinds) {

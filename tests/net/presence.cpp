@@ -23,6 +23,29 @@ TEST(presence, of_a_job_is_over_when_all_its_tasks_have_been_there_and_left) {
   EXPECT_TRUE(p.is_over("worker", 2));
 }
 
+TEST(presence, does_not_count_tasks_that_the_job_lacks) {
+  presence p;
+  device_name const seventh = {.job = "worker", .task = 7};
+  p.came(seventh);
+  p.left(seventh);
+  EXPECT_FALSE(p.is_over("worker", 1)) << "its only task has not come yet";
+  p.came(first);
+  p.left(first);
+  EXPECT_TRUE(p.is_over("worker", 1));
+  p.came(seventh);
+  EXPECT_TRUE(p.is_over("worker", 1));
+}
+
+TEST(presence, does_not_wait_for_the_process_itself) {
+  presence p;
+  p.came(second);
+  EXPECT_FALSE(p.is_over("worker", 2, first));
+  p.left(second);
+  EXPECT_TRUE(p.is_over("worker", 2, first));
+  EXPECT_FALSE(p.is_over("worker", 2, ps));
+  EXPECT_TRUE(p.is_over("ps", 1, ps)) << "there is no other";
+}
+
 TEST(presence, counts_each_connection_of_a_task) {
   presence p;
   p.came(first);

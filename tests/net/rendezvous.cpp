@@ -11,6 +11,7 @@
 #include "base/limit.hpp"
 #include "base/sentence.hpp"
 #include "net/free_port.hpp"
+#include "net/names.hpp"
 #include "rill/net/bound_socket.hpp"
 #include "rill/net/messages.hpp"
 
@@ -71,6 +72,18 @@ TEST(rendezvous, gives_all_processes_the_addresses_of_all) {
     EXPECT_EQ(o.error, "");
     EXPECT_EQ(o.all, (addresses{"127.0.0.1:1000", "127.0.0.1:1001", "127.0.0.1:1002", "127.0.0.1:1003"}));
   }
+}
+
+TEST(rendezvous, reaches_process_0_at_any_of_its_addresses) {
+  auto const port = free_port();
+  test::silent_address const silent(port);
+  auto first = start(member(0, 2, port));
+  auto second = member(1, 2, port);
+  second.host = test::name_with({"127.0.0.2", "127.0.0.1"});
+  second.timeout = 6s;
+  auto const o = start(second).get();
+  EXPECT_EQ(o.error, "");
+  EXPECT_EQ(o.all, first.get().all);
 }
 
 TEST(rendezvous, of_one_process_needs_no_other) {

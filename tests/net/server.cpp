@@ -19,9 +19,11 @@
 #include <vector>
 
 #include "base/sentence.hpp"
+#include "net/names.hpp"
 #include "net/served.hpp"
 #include "rill/net.hpp"
 #include "rill/net/asio.hpp"
+#include "rill/net/peer.hpp"
 #include "rill/ops/list/registry.hpp"
 
 namespace rill {
@@ -71,6 +73,127 @@ TEST(server, keeps_its_connections_out_of_programs_that_are_started) {
     session s{g, c[1].target()};
     EXPECT_EQ(float(s.run({{x, 1.f}}, y)), 2.f);
     EXPECT_EQ(inherited_sockets(), before);
+  }
+}
+
+// Two tasks, each with a device of its own, and a client of theirs.
+class servers_with_devices : public testing::Test {
+ public:
+  static constexpr std::int64_t rows = 40;  // a value of it is longer than what lies in the frame of its message
+
+  servers_with_devices() {
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      auto options = served_cluster::with(test::quick());
+      options.devices = {devices[i]};
+      auto const me = "worker:" + std::to_string(i);
+      servers.push_back(std::make_unique<server>(cluster::parse(jobs(), me), options));
+    }
+  }
+  std::string jobs() const { return "worker=" + folder.socket("a") + "," + folder.socket("b"); }
+  target client() const { return connect(folder.socket("a"), test::quick()); }
+  template <class F> auto there(F const& f) { return g.on("/job:worker/task:1/device:gpu:0", f); }
+  static tensor_of<of<float, rows, rows>> numbers(float first) {
+    tensor t(dtype::float32, shape{rows, rows});
+    for (std::int64_t i = 0; i < t.elements(); ++i) t.mutable_data<float>()[i] = first + static_cast<float>(i);
+    return tensor_of<of<float, rows, rows>>(t);
+  }
+  tensor numbers_on_the_clients_device(float first) { return numbers(first).to(own); }
+  // What the threads of a device hold of a step is given back a moment after the step's end.
+  void nothing_stays() {
+    for (auto const& d : devices) {
+      for (int i = 0; i < 6000 && d->memory().usage().count != 0; ++i) std::this_thread::sleep_for(10ms);
+      EXPECT_EQ(d->memory().usage().count, 0);
+    }
+  }
+
+  test::socket_folder const folder;
+  std::vector<std::shared_ptr<emulated_accelerator>> const devices = {emulated("gpu:0", {.memory = 1 << 20}),
+                                                                      emulated("gpu:0", {.memory = 1 << 20})};
+  std::shared_ptr<emulated_accelerator> const own = emulated("gpu:0", {.memory = 1 << 20});
+  std::vector<std::unique_ptr<server>> servers;
+  graph g;
+  expr<of<float>> const k = placeholder<float>(g, "k");
+  expr<of<float, rows, rows>> const x = placeholder<float, rows, rows>(g, "x");
+};
+
+TEST_F(servers_with_devices, hand_over_what_is_fetched_from_there) {
+  auto const [small, large] = there([&] { return std::pair(k * 2.f, x + k); });
+  auto const twice = there([&] { return large + large; });
+  auto const total = there([&] { return sum(value(large)); });
+  for (auto const& from : {client(), servers[0]->target()}) {
+    session s{g, from};
+    auto const all = outputs(small, large, twice, total);
+    auto const check = [&](auto const& results) {
+      auto const& [a, b, c, d] = results;
+      EXPECT_EQ(float(a), 6.f);
+      EXPECT_TRUE(same_bits(b, numbers(4)));
+      EXPECT_EQ(c.device(), "host");
+      EXPECT_EQ(c.template at<float>(1, 0), 8.f + 2 * rows);
+      EXPECT_EQ(d.device(), "host");
+    };
+    std::vector<feed> const fed{{k, 3.f}, {x, numbers(1)}};
+    for (int i = 0; i < 3; ++i) check(s.run(fed, all));
+    std::promise<void> ended;
+    s.start(fed, all, [&](auto results) {
+      EXPECT_TRUE(results);
+      if (results) check(*results);
+      ended.set_value();
+    });
+    ended.get_future().wait();
+    auto step = s.prepare(inputs(k, x), all);
+    check(step(tensor_of<of<float>>(tensor(3.f)), numbers(1)));
+  }
+  nothing_stays();
+}
+
+TEST_F(servers_with_devices, leave_a_value_on_a_device_of_the_sessions_own_process) {
+  auto const y = there([&] { return x + k; });
+  session s{g, servers[1]->target()};
+  auto const here = s.run({{k, 3.f}, {x, numbers(1)}}, y);
+  EXPECT_EQ(here.device(), "gpu:0");
+  EXPECT_TRUE(same_bits(here, numbers(4)));
+}
+
+TEST_F(servers_with_devices, take_what_lies_on_a_device_of_the_client) {
+  auto const y = g.on("/job:worker/task:1", [&] { return x + k; });
+  auto const z = there([&] { return x + k; });
+  session s{g, client()};
+  auto const fed = tensor_of<of<float, rows, rows>>(numbers_on_the_clients_device(1));
+  ASSERT_EQ(fed.device(), "gpu:0");
+  for (auto const& each : {y, z}) EXPECT_TRUE(same_bits(s.run({{k, 3.f}, {x, fed}}, each), numbers(4)));
+  EXPECT_TRUE(same_bits(s.run({{k, tensor(3.f).to(own)}, {x, fed}}, x), numbers(1))) << "it is fed and fetched";
+  auto step = s.prepare(inputs(x, k), outputs(y));
+  EXPECT_TRUE(same_bits(step(fed, tensor_of<of<float>>(tensor(3.f).to(own))), numbers(4)));
+}
+
+TEST_F(servers_with_devices, have_variables_there_that_are_read_and_set) {
+  auto const v = there([&] { return variable<float, rows, rows>(g, "v", zeros()); });
+  auto const grown = there([&] { return assign_add(v, x); });
+  for (auto const& from : {client(), servers[1]->target()}) {
+    session s{g, from};
+    s.run(initializer(g));
+    s.set(variable_value(v), numbers_on_the_clients_device(5));
+    EXPECT_TRUE(same_bits(s.run(v), numbers(5)));
+    EXPECT_EQ(s.get(v).device(), "host");
+    EXPECT_TRUE(same_bits(s.get(v), numbers(5)));
+    s.run({{x, numbers(1)}}, operation(grown));
+    EXPECT_EQ(tensor(s.get(v)).at<float>(0, 1), 6.f + 2.f);
+  }
+}
+
+TEST_F(servers_with_devices, send_each_other_what_lies_there) {
+  auto const v = there([&] { return variable<float, rows, rows>(g, "v", zeros()); });
+  auto const here = g.on("/job:worker/task:0/device:gpu:0", [&] { return x * k; });
+  auto const y = there([&] { return here + v; });
+  auto const z = g.on("/job:worker/task:0", [&] { return y + v; });
+  session s{g, client()};
+  s.run(initializer(g));
+  s.set(v, numbers(0));
+  for (int i = 0; i < 3; ++i) {
+    std::vector<tensor> const all = s.run({{k, 2.f}, {x, numbers(1)}}, std::vector<value>{here, y, z});
+    EXPECT_EQ(all[0].at<float>(0, 1), 4.f);
+    EXPECT_EQ(all[1].at<float>(0, 1), 5.f);
+    EXPECT_EQ(all[2].at<float>(0, 1), 6.f);
   }
 }
 
@@ -503,6 +626,60 @@ TEST(server, join_ends_when_the_tasks_of_a_job_have_left) {
   });
   EXPECT_EQ(ps.join("worker"), 0);
   works.join();
+}
+
+// Connects as a task. Returns what it is refused with; empty: it is not.
+std::string greeting_as(std::string_view task, std::string const& to) {
+  auto const net = net::network::make(test::quick(), device_name::parse(task));
+  net::peer p(net, address::parse(to), {});
+  return sentence([&] { p.wait_for_hello(deadline_after(60s)); });
+}
+
+TEST(server, a_task_that_the_cluster_lacks_is_refused) {
+  test::socket_folder const folder;
+  auto const jobs = "ps=" + folder.socket("ps") + " worker=" + folder.socket("worker");
+  server ps(cluster::parse(jobs, "ps:0"), test::served_cluster::with(test::quick()));
+  for (auto const* other : {"/job:worker/task:1", "/job:worker/task:999999999", "/job:chief/task:0", "/job:worker",
+                            "/task:0", "/job:worker/task:0/device:cpu:0", "/job:ps/task:0"}) {
+    auto const text = greeting_as(other, folder.socket("ps"));
+    EXPECT_NE(text.find("failed_precondition"), std::string::npos) << text;
+    EXPECT_NE(text.find("the cluster of /job:ps/task:0 has no other task " + std::string(other)), std::string::npos)
+        << text;
+  }
+  EXPECT_EQ(greeting_as("/job:worker/task:0", folder.socket("ps")), "");
+  EXPECT_EQ(ps.join("worker"), 0) << "its only task has been there";
+}
+
+TEST(server, join_waits_for_the_others_of_its_own_job) {
+  test::socket_folder const folder;
+  auto const jobs = "worker=" + folder.socket("a") + "," + folder.socket("b");
+  server second(cluster::parse(jobs, "worker:1"), test::served_cluster::with(test::quick()));
+  std::thread works([&] {
+    server first(cluster::parse(jobs, "worker:0"), test::served_cluster::with(test::quick()));
+    graph g;
+    auto const x = placeholder<float>(g, "x");
+    auto const y = g.on("/job:worker/task:1", [&] { return x + 1.f; });
+    session s{g, first.target()};
+    EXPECT_EQ(float(s.run({{x, 1.f}}, y)), 2.f);
+  });
+  EXPECT_EQ(second.join("worker"), 0);
+  works.join();
+}
+
+TEST(server, join_of_a_job_without_others_ends_at_once) {
+  test::socket_folder const folder;
+  server alone(cluster::parse("worker=" + folder.socket("a"), "worker:0"), test::served_cluster::with(test::quick()));
+  EXPECT_EQ(alone.join("worker"), 0);
+}
+
+TEST(server, is_found_by_a_name_of_which_the_first_address_says_nothing) {
+  server there(cluster::parse("worker=127.0.0.1:0", "worker:0"), test::served_cluster::with(test::quick()));
+  auto at = there.cluster().at(there.task());
+  test::silent_address const silent(at.port);
+  at.host = test::name_with({"127.0.0.2", "127.0.0.1"});
+  auto hasty = test::quick();
+  hasty.connect_timeout = 1s;
+  EXPECT_NO_THROW(connect(at.text(), hasty));
 }
 
 TEST(server, join_names_a_task_that_never_came_when_the_others_have_left) {

@@ -69,7 +69,7 @@ class cluster_json_reader {
     expect('{', "an object");
     if (next_is('}')) return;
     do {
-      auto const name = string();
+      auto const name = string(is_any);
       expect(':', "':'");
       each(name);
     } while (next_is(','));
@@ -82,18 +82,20 @@ class cluster_json_reader {
     while (next_is(','));
     expect(']', "',' or ']'");
   }
-  std::string string() {
+  static constexpr bool is_any = true;
+  // Escaped characters are those of ASCII, for names of jobs and addresses have no other; or any, for what is passed
+  // over, and then '?' stands for others.
+  std::string string(bool any = false) {
     expect('"', "a string");
     std::string s;
     for (; at_ < text_.size() && text_[at_] != '"'; ++at_) {
       if (static_cast<unsigned char>(text_[at_]) < ' ') refuse("no control characters in a string");
-      s += text_[at_] == '\\' ? escaped() : text_[at_];
+      s += text_[at_] == '\\' ? escaped(any) : text_[at_];
     }
     expect('"', "'\"' at the end of a string");
     return s;
   }
-  // Only ASCII: names of jobs and addresses have no other characters.
-  char escaped() {
+  char escaped(bool any) {
     constexpr std::string_view letters = "\"\\/bfnrt", meant = "\"\\/\b\f\n\r\t";
     if (++at_ == text_.size()) refuse("a character after '\\'");
     if (auto const found = letters.find(text_[at_]); found != letters.npos) return meant[found];
@@ -105,8 +107,9 @@ class cluster_json_reader {
       if (digit == digits.npos) refuse("four hexadecimal digits after \\u");
       value = value * 16 + static_cast<unsigned>(digit < 16 ? digit : digit - 6);
     }
-    if (value > 127) refuse("a character of ASCII");
-    return static_cast<char>(value);
+    if (value <= 127) return static_cast<char>(value);
+    if (!any) refuse("a character of ASCII");
+    return '?';
   }
   std::string_view word() {
     spaces();
@@ -121,7 +124,7 @@ class cluster_json_reader {
     auto const c = at_ < text_.size() ? text_[at_] : '\0';
     if (c == '{') object([&](std::string const&) { skip(depth + 1); });
     else if (c == '[') array([&] { skip(depth + 1); });
-    else if (c == '"') (void)string();
+    else if (c == '"') (void)string(is_any);
     else (void)word();
   }
 

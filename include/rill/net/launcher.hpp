@@ -68,7 +68,7 @@ class launch_reader {
     auto const host = variable("MASTER_ADDR");
     if (!variable("RANK") || !variable("WORLD_SIZE") || !host) return false;
     set("torchrun", "RANK", "WORLD_SIZE");
-    made_.one_host = is_number("LOCAL_WORLD_SIZE", made_.processes);
+    made_.one_host = is_number("LOCAL_WORLD_SIZE", made_.processes) || address{.host = *host}.is_local();
     made_.first_host = *host;
     made_.token = "torchrun " + variable("TORCHELASTIC_RUN_ID").value_or("") + " " + *host + ":" +
                   variable("MASTER_PORT").value_or("");

@@ -1,5 +1,6 @@
 // Where a process accepts connections.
 #pragma once
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,22 +38,15 @@ class listener : public std::enable_shared_from_this<listener> {
   explicit listener(std::shared_ptr<served_task const> of)
       : of_(std::move(of)), acceptor_(of_->net->io()), memory_acceptor_(of_->net->io()) {}
 
-  /// Listens at an address, and returns it with the port that it has got. Throws error(unavailable) if it is taken.
+  /// Listens at an address, and returns it with the port that it has got. A name may have several addresses: it is the
+  /// first that this machine has. Throws error(unavailable) if that is taken, or there is none.
   address listen(address at) try {
-    asio::generic::stream_protocol::endpoint end;
     if (at.is_unix()) {
       remove_if_unused(at.path);
-      end = asio::local::stream_protocol::endpoint(at.path);
+      listen_at(asio::local::stream_protocol::endpoint(at.path));
       path_ = at.path;
-    } else {
-      asio::ip::tcp::resolver resolver(of_->net->io());
-      end = resolver.resolve(at.host, std::to_string(at.port)).begin()->endpoint();
-    }
-    acceptor_.open(end.protocol());
-    close_on_exec(acceptor_);
-    if (!at.is_unix()) acceptor_.set_option(asio::socket_base::reuse_address(true));
-    acceptor_.bind(end);
-    acceptor_.listen();
+      file_ = id_of(path_);
+    } else listen_at_own(at);
     if (!at.is_unix() && at.port == 0) {
       auto const got = acceptor_.local_endpoint();
       auto const* const raw = reinterpret_cast<sockaddr_in const*>(got.data());  // the port lies there in IPv6, too
@@ -60,7 +54,6 @@ class listener : public std::enable_shared_from_this<listener> {
     }
     return at;
   } catch (std::system_error const& e) {
-    path_.clear();
     throw error(code::unavailable, "no server can listen at " + at.text() + ": " + system_text(e));
   }
   /// Listens by a socket that does so already, and returns whether it was still there.
@@ -105,12 +98,34 @@ class listener : public std::enable_shared_from_this<listener> {
       for (auto const& s : strangers_) s->give_up();
       of_->steps->drop_master(rill::detail::running_steps::here().process(), step_table::over());
     });
-    if (!path_.empty()) ::unlink(path_.c_str());
+    if (file_ && id_of(path_) == file_) ::unlink(path_.c_str());
   }
 
  private:
   using acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
+  using endpoint = asio::generic::stream_protocol::endpoint;
 
+  void listen_at(endpoint const& end) {
+    std::error_code ignored;
+    acceptor_.close(ignored);
+    acceptor_.open(end.protocol());
+    close_on_exec(acceptor_);
+    if (end.protocol().family() != AF_UNIX) acceptor_.set_option(asio::socket_base::reuse_address(true));
+    acceptor_.bind(end);
+    acceptor_.listen();
+  }
+  // At one that is taken another process may be this task, so the next one does not take its place.
+  void listen_at_own(address const& at) {
+    asio::ip::tcp::resolver resolver(of_->net->io());
+    auto const found = resolver.resolve(at.host, std::to_string(at.port));
+    for (auto each = found.begin();;) try {
+        return listen_at(each->endpoint());
+      } catch (std::system_error const& e) {
+        bool const is_elsewhere =
+            e.code() == std::errc::address_not_available || e.code() == std::errc::address_family_not_supported;
+        if (!is_elsewhere || ++each == found.end()) throw;
+      }
+  }
   void accept(acceptor& by) {
     by.async_accept([self = shared_from_this(), &by](std::error_code e, stream_socket s) {
       if (!by.is_open()) return;
@@ -158,6 +173,13 @@ class listener : public std::enable_shared_from_this<listener> {
     };
     l->start();
   }
+  // Which file it is: another process may have put its own in the place of one that was removed.
+  using file_id = std::pair<dev_t, ino_t>;
+  static std::optional<file_id> id_of(std::string const& path) {
+    struct stat about = {};
+    if (::stat(path.c_str(), &about) != 0) return {};
+    return file_id(about.st_dev, about.st_ino);
+  }
   // A socket of the file system that a process has left behind, in which nobody listens, is in the way of the next.
   void remove_if_unused(std::string const& path) const {
     if (!std::filesystem::is_socket(path)) return;
@@ -170,7 +192,8 @@ class listener : public std::enable_shared_from_this<listener> {
   std::shared_ptr<served_task const> of_;
   acceptor acceptor_, memory_acceptor_;
   std::set<std::shared_ptr<served_link>> links_;
-  std::string path_;
+  std::string path_;             // of its Unix socket, and
+  std::optional<file_id> file_;  // which file that is; null: it has none
   // How many may be about to say who they are; more are hung up on.
   static constexpr std::size_t most_strangers = 100;
   std::set<std::shared_ptr<network::beginning>> strangers_;

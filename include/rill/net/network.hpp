@@ -1,8 +1,11 @@
 // What the connections of a process share: a thread that reads and writes, threads for what takes longer, and how
 // connections are made.
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <iostream>
@@ -165,38 +168,53 @@ class network : public std::enable_shared_from_this<network> {
                       "net_options::any_kernels");
   }
 
-  /// Connects. The network's thread calls `done` with the connection, or with the reason for the failure.
-  void connect(address to, std::function<void(std::unique_ptr<byte_stream>, failure)> done) {
+  /// Connects. The network's thread calls `done` with the connection, or with the reason for the failure. A name may
+  /// have several addresses: they are tried one after the other from number `first` on, counted round, and each gets
+  /// its part of `net_options::connect_timeout`.
+  void connect(address to, std::function<void(std::unique_ptr<byte_stream>, failure)> done, std::size_t first = 0) {
     auto const at = begin();
-    asio::co_spawn(io_, attempt(at, std::move(to)), [at, done = std::move(done)](std::exception_ptr e, failure why) {
-      at->timer.cancel();
-      if (e) try {
-          std::rethrow_exception(e);
-        } catch (...) {
-          why = caught_failure();
-        }
-      if (at->is_over) why = failed(code::unavailable, "it did not answer in time");
-      if (why) done(nullptr, std::move(why));
-      else done(std::move(at->stream), nullptr);
-    });
+    asio::co_spawn(io_, attempt(at, std::move(to), first),
+                   [at, done = std::move(done)](std::exception_ptr e, failure why) {
+                     at->timer.cancel();
+                     if (e) try {
+                         std::rethrow_exception(e);
+                       } catch (...) {
+                         why = caught_failure();
+                       }
+                     if (at->is_over) why = in_vain();
+                     if (why) done(nullptr, std::move(why));
+                     else done(std::move(at->stream), nullptr);
+                   });
   }
 
   /// A connection that is not there yet.
   struct beginning {
-    explicit beginning(asio::io_context& io) : resolver(io), timer(io), socket(io) {}
+    explicit beginning(asio::io_context& io) : resolver(io), timer(io), turn_timer(io), socket(io) {}
     /// Ends it. On the network's thread.
     void give_up() {
       is_over = true;
+      hang_up();
+      resolver.cancel();
+      timer.cancel();
+      end_turn();
+    }
+    /// Ends the attempt at one address.
+    void hang_up() {
       std::error_code ignored;
       if (socket.is_open()) socket.close(ignored);
       if (stream) stream->close();
-      resolver.cancel();
-      timer.cancel();
+    }
+    /// The time of the address that was tried last counts no more.
+    void end_turn() {
+      ++turn;
+      turn_timer.cancel();
     }
     asio::ip::tcp::resolver resolver;
-    asio::steady_timer timer;
+    asio::steady_timer timer, turn_timer;
     stream_socket socket;                 // until it is connected; then
     std::unique_ptr<byte_stream> stream;  // is there
+    std::size_t turn = 0;                 // which of its addresses is tried
+    bool is_late = false;                 // whether that has not answered in its time
     bool is_over = false;
   };
   /// Returns one that is given up after `net_options::connect_timeout`.
@@ -246,45 +264,89 @@ class network : public std::enable_shared_from_this<network> {
            reading_->is_own_thread() || client_reading_->is_own_thread() || client_work_->is_own_thread();
   }
 
-  asio::awaitable<failure> attempt(std::shared_ptr<beginning> at, address to) {
+  using clock = asio::steady_timer::clock_type;
+  struct place {
+    stream_socket::endpoint_type end;
+    std::string text;
+  };
+
+  static failure in_vain() { return failed(code::unavailable, "it did not answer in time"); }
+  asio::awaitable<failure> attempt(std::shared_ptr<beginning> at, address to, std::size_t first) {
     if (shares_memory(to)) {
       at->socket = stream_socket(io_);
       at->stream = co_await share_memory(at->socket, to);
       if (at->stream) co_return nullptr;
     }
-    std::vector<stream_socket::endpoint_type> ends;
-    std::error_code e;
-    if (to.is_unix()) ends.emplace_back(asio::local::stream_protocol::endpoint(to.path));
+    std::vector<place> places;
+    if (to.is_unix()) places.push_back({asio::local::stream_protocol::endpoint(to.path), to.text()});
     else {
       // Names are looked up each time: a process that is back may have another address.
+      std::error_code e;
       auto const found = co_await at->resolver.async_resolve(to.host, std::to_string(to.port),
                                                              asio::redirect_error(asio::use_awaitable, e));
       if (e) co_return failed(code::unavailable, {"its name can't be looked up: ", system_message(e)});
-      for (auto const& f : found) ends.emplace_back(f.endpoint());
+      for (auto const& f : found)
+        places.push_back({f.endpoint(), address{.host = f.endpoint().address().to_string(), .port = to.port}.text()});
     }
-    for (auto const& end : ends) {
-      if (!co_await open(*at, end, e)) continue;
-      if (options_.ucx && !to.is_unix()) {
-        at->stream = co_await offer_ucx(at->socket);
-        if (at->stream) co_return nullptr;
-        if (!co_await open(*at, end, e)) continue;  // it has hung up, for it does not know UCX
+    std::rotate(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(first % places.size()), places.end());
+    co_return co_await try_each(at, to, places);
+  }
+  // An address that answers nothing does not take the time of those behind it.
+  asio::awaitable<failure> try_each(std::shared_ptr<beginning> at, address const& to,
+                                    std::vector<place> const& places) {
+    std::string reasons;
+    for (std::size_t k = 0; k < places.size() && !at->is_over; ++k) {
+      begin_turn(at, (at->timer.expiry() - clock::now()) / static_cast<std::int64_t>(places.size() - k));
+      std::error_code e;
+      try {
+        auto const why = co_await try_one(*at, to, places[k].end, e);
+        at->end_turn();
+        if (!at->is_late && !e) co_return why;
+      } catch (...) {
+        at->end_turn();
+        if (!at->is_late) throw;
       }
-      auto const who = co_await secure(*at, std::move(at->socket), false, to.host);
-      if (who.is_client)
-        co_return failed(code::unauthenticated, {"it has proved to be the client '", who.name, "', and no task"});
-      co_return nullptr;
+      at->stream.reset();
+      auto const reason = at->is_late ? in_vain()->message() : system_message(e);
+      if (places.size() > 1) reasons += (k == 0 ? "" : ", ") + places[k].text + ": ";
+      reasons += reason;
+      if (at->is_late && places.size() == 1) co_return in_vain();
     }
-    co_return failed(code::unavailable, {"it can't be reached: ", system_message(e)});
+    co_return failed(code::unavailable, {"it can't be reached: ", reasons});
+  }
+  void begin_turn(std::shared_ptr<beginning> const& at, clock::duration time) {
+    at->is_late = false;
+    at->turn_timer.expires_after(time);
+    at->turn_timer.async_wait([at, turn = ++at->turn](std::error_code e) {
+      if (e || at->turn != turn) return;
+      at->is_late = true;
+      at->hang_up();
+    });
+  }
+  // Connects to one address. Sets `e` to why that was not possible, or returns why another would not help.
+  asio::awaitable<failure> try_one(beginning& at, address const& to, stream_socket::endpoint_type const& end,
+                                   std::error_code& e) {
+    if (!co_await open(at, end, e)) co_return nullptr;
+    if (options_.ucx && !to.is_unix()) {
+      at.stream = co_await offer_ucx(at.socket);
+      if (at.stream) co_return nullptr;
+      if (!co_await open(at, end, e)) co_return nullptr;  // it has hung up, for it does not know UCX
+    }
+    auto const who = co_await secure(at, std::move(at.socket), false, to.host);
+    if (!who.is_client) co_return nullptr;
+    co_return failed(code::unauthenticated, {"it has proved to be the client '", who.name, "', and no task"});
   }
   // Connects the socket, and returns whether that was possible.
   asio::awaitable<bool> open(beginning& at, stream_socket::endpoint_type const& end, std::error_code& e) {
-    if (at.is_over) co_return false;
+    e = asio::error::operation_aborted;
+    if (at.is_over || at.is_late) co_return false;
     at.socket = stream_socket(io_);
     at.socket.open(end.protocol(), e);
     if (e) co_return false;
     close_on_exec(at.socket);
     co_await at.socket.async_connect(end, asio::redirect_error(asio::use_awaitable, e));
-    if (e || at.is_over) co_return false;
+    if (!e && (at.is_over || at.is_late)) e = asio::error::operation_aborted;
+    if (e) co_return false;
     set_options(at.socket);
     co_return true;
   }

@@ -87,7 +87,7 @@ class parcel {
       if (t.element() == dtype::string) {
         s.text = std::make_shared<std::string const>(joined(t));
         note.bytes = s.text->size();
-      } else s.keeps = std::move(t);
+      } else s.keeps = std::exchange(t, {}).to(host);  // of a device, whose addresses say nothing here
       s.end = note.bytes;
       if (s.end <= most_inline) small.append(s.bytes(), s.end);
       else streams_.push_back(std::move(s));

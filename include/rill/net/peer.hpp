@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -146,7 +147,7 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
   }
   void try_to_connect() {
     if (is_left()) return closed(not_needed());
-    network_->connect(at_, [self = shared_from_this()](std::unique_ptr<byte_stream> s, failure why) {
+    auto begin = [self = shared_from_this()](std::unique_ptr<byte_stream> s, failure why) {
       if (why) return self->closed(std::move(why));
       auto const l = std::make_shared<link>(std::move(s), self->network_->options(), self->network_->traffic(),
                                             self->network_->memory(), self->network_->reading());
@@ -160,7 +161,8 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
       auto hello = self->network_->hello();
       l->send({.kind = message_kind::hello, .body = body_of(hello)});
       self->expect_hello(l);
-    });
+    };
+    network_->connect(at_, std::move(begin), in_vain_);
   }
   bool is_left() {
     std::lock_guard lock(mutex_);
@@ -268,7 +270,8 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
   void closed(failure why) override {
     std::unique_lock lock(mutex_);
     bool const was_ready = std::exchange(ready_, false);
-    made += was_ready;  // what was registered is gone
+    made += was_ready;       // what was registered is gone
+    in_vain_ += !was_ready;  // an address that takes connections and says nothing is not tried first again
     link_ = nullptr;
     if (!was_ready && !left_ && why->code() == code::unavailable && clock::now() < patient_until_) return again();
     connecting_ = false;
@@ -307,6 +310,7 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
   std::condition_variable changed_;
   std::shared_ptr<link> link_;
   bool ready_ = false, connecting_ = false, left_ = false;
+  std::size_t in_vain_ = 0;  // attempts
   clock::time_point const first_there_ = deadline_after(network_->options().start_timeout);
   clock::time_point patient_until_ = {};  // a process that is not there yet may still come
   hello_body hello_;

@@ -28,6 +28,8 @@ class peers {
   void replace(hello_body const& by) const {
     if (auto const at = all_.find(by.task); at != all_.end()) at->second->replace(by.process);
   }
+  /// Whether there is such a task.
+  bool knows(device_name const& task) const { return all_.contains(task); }
   /// Returns how long nothing was heard from a task (peer::silence).
   std::string silence(device_name const& task) const {
     auto const at = all_.find(task);

@@ -6,13 +6,14 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "rill/device/device_name.hpp"
 
 namespace rill::net {
 
-/// Counts the connections of each task. Several threads may use it.
+/// Counts the connections of each task of the cluster. Several threads may use it.
 class presence {
  public:
   using clock = std::chrono::steady_clock;
@@ -27,16 +28,16 @@ class presence {
     --of.connections;
     of.left = clock::now();
   }
-  /// Whether all tasks of a job, which has `tasks`, have been here, and none is any more.
-  bool is_over(std::string_view job, std::size_t tasks) const {
+  /// Whether all tasks of a job, which has `tasks`, have been here, and none is any more. `own`: which task this
+  /// process is, for it is not connected to itself; empty: none.
+  bool is_over(std::string_view job, std::size_t tasks, device_name const& own = {}) const {
     std::lock_guard lock(mutex_);
-    std::size_t seen = 0;
-    for (auto const& [task, of] : all_) {
-      if (task.job != job) continue;
-      if (of.connections > 0) return false;
-      ++seen;
+    for (device_name t{.job = std::string(job), .task = 0}; *t.task < tasks; ++*t.task) {
+      if (t == own) continue;
+      auto const at = all_.find(t);
+      if (at == all_.end() || at->second.connections > 0) return false;
     }
-    return seen == tasks;
+    return true;
   }
   /// Returns since when none of the tasks of a job is connected of which some have been; null: one is, or none has
   /// been.

@@ -71,16 +71,33 @@ class guest {
       co_await later.async_wait(asio::use_awaitable);
     }
   }
-  /// Returns whether the table has come. Throws error for what ends all attempts; std::system_error, and
-  /// error(data_loss), if another may succeed.
+  /// Tries each address of process 0. Returns whether the table has come. Throws error for what ends all attempts;
+  /// std::system_error, and error(data_loss), if another may succeed.
   asio::awaitable<bool> attempt(std::uint16_t port) {
+    tcp::resolver resolver(io_);
+    auto const found = co_await resolver.async_resolve(m_.host, std::to_string(port), asio::use_awaitable);
+    auto left = static_cast<std::int64_t>(found.size());
+    for (auto const& each : found) {
+      auto const now = clock::now();
+      auto const time = std::min<clock::duration>(patience, (end_ - now) / left);
+      try {
+        if (co_await attempt(each.endpoint(), now + time)) co_return true;
+      } catch (std::system_error const&) {
+        if (left == 1) throw;
+      } catch (error const& e) {
+        if (e.code() != code::data_loss || left == 1) throw;
+      }
+      --left;
+    }
+    co_return false;
+  }
+  /// `latest`: when it has answered, or another is tried.
+  asio::awaitable<bool> attempt(tcp::endpoint end, clock::time_point latest) {
     auto const s = std::make_shared<tcp::socket>(io_);
     reply_body reply;
-    tcp::resolver resolver(io_);
-    auto const ends = co_await resolver.async_resolve(m_.host, std::to_string(port), asio::use_awaitable);
     {
-      closing_timer const late(io_, s, std::min(end_, clock::now() + patience));
-      co_await asio::async_connect(*s, ends, asio::use_awaitable);
+      closing_timer const late(io_, s, latest);
+      co_await s->async_connect(end, asio::use_awaitable);
       close_on_exec(*s);
       auto const join = framed(body_of(joining(*s)));
       co_await asio::async_write(*s, asio::buffer(join), asio::use_awaitable);

@@ -159,7 +159,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
       of_->connected_clients -= is_client();
       auto const named = failed(why->code(), {name_of_other(), ": ", why->message()});
       of_->steps->drop_master(who_.process, named);
-      of_->guests.left(who_.task);
+      if (!is_client()) of_->guests.left(who_.task);
     }
     when_replaced = {};
     if (when_closed) std::exchange(when_closed, {})();
@@ -171,7 +171,6 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     try {
       read_body(m.body, said);
       of_->net->check(said);
-      if (!said.task.empty() && !said.task.task) wire::fail("its task has no number");
       check_identity(said);
       if (!said.task.empty() && of_->processes.greet(said.task, said.process)) replace(said);
     } catch (error const& e) {
@@ -183,7 +182,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     if (is_client()) trust_client();
     else link_->trust();
     of_->connected_clients += is_client();
-    of_->guests.came(who_.task);
+    if (!is_client()) of_->guests.came(who_.task);
     of_->steps->add_master(who_.process);
     auto hello = of_->hello;
     if (is_client()) hello.process = 0;  // by which one could pass for this process, and end its steps
@@ -204,6 +203,10 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     if (proved_.is_client && !said.task.empty())
       throw error(code::permission_denied,
                   "'" + proved_.name + "' is a client, and no client is a task of the cluster");
+    if (!said.task.empty() && !of_->others->knows(said.task))
+      throw error(code::failed_precondition, "the cluster of " + of_->net->task().text() + " has no other task " +
+                                                 said.task.text() +
+                                                 ": are the tasks of the cluster the same in all processes?");
     if (said.task.empty() && of_->connected_clients >= of_->clients.connections)
       throw error(code::resource_exhausted, "clients have " + std::to_string(of_->clients.connections) +
                                                 " connections to this process already (client_limits::connections)");
@@ -341,6 +344,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
             self->of_->net->steps().remove(reported);
             self->ended(call, std::move(all), std::move(cause), what, is_open);
           };
+          if (!why) why = bring_to_host(results, self->of_->here->name());
           if (why) return end({}, cause_of(std::move(why), *step), false);
           end_run(*step, std::move(results), end, [self, call](failure lost) {
             if (lost) self->fail(call, *lost);

@@ -66,6 +66,20 @@ inline monitor::share_here reported_share(std::shared_ptr<step_progress> of, std
   return {.step = std::move(step), .sample = std::move(sample), .tell = std::move(tell)};
 }
 
+/// Copies the results of a share that lie in the memory of this task's devices to the host's, for another process can't
+/// reach them there. Returns why one can't be read; null: all can.
+inline failure bring_to_host(std::vector<tensor>& results, device_name const& task) noexcept try {
+  for (auto& t : results) try {
+      t = t.to(host);
+    } catch (...) {
+      auto const why = caught_failure();
+      return failed(why->code(), {why->message(), ", on ", nested(task, device_name::parse(t.device())).text()});
+    }
+  return nullptr;
+} catch (...) {
+  return caught_failure();
+}
+
 /// What a share fails with that was stopped because a value was lost is the loss.
 inline failure cause_of(failure why, step_exchange const& step) {
   if (!why || why->code() != code::cancelled) return why;

@@ -72,9 +72,10 @@ class server {
 
   /// Waits until the process is told to end by SIGTERM or SIGINT, or by `stop`; then lets steps end that run, for
   /// `server_options::drain`, and refuses new ones. Returns 0, for main. With the name of a job it ends also when all
-  /// tasks of that job have been connected and none is any more: launchers such as mpirun and srun wait for all
-  /// processes of a run. Throws error(not_found) if there is no such job, and error(unavailable), with the name of a
-  /// task of that job, if the others have left and that one has not come for `net_options::start_timeout` since.
+  /// tasks of that job, but for this process itself, have been connected and none is any more: launchers such as mpirun
+  /// and srun wait for all processes of a run. Throws error(not_found) if there is no such job, and error(unavailable),
+  /// with the name of a task of that job, if the others have left and that one has not come for
+  /// `net_options::start_timeout` since.
   int join(std::string_view until_left = {});
   /// Ends `join`; on any thread.
   void stop();
@@ -231,7 +232,7 @@ RILL_NET_INLINE int server::join(std::string_view until_left) {
   std::unique_lock lock(p.mutex);
   failure why;
   if (tasks == 0) p.told.wait(lock, [&] { return p.is_to_end; });
-  while (!p.is_to_end && !p.here->guests.is_over(until_left, tasks) && !(why = p.absent(until_left)))
+  while (!p.is_to_end && !p.here->guests.is_over(until_left, tasks, task()) && !(why = p.absent(until_left)))
     p.told.wait_for(lock, std::chrono::milliseconds(100));
   lock.unlock();
   p.here->is_to_end = true;
@@ -247,7 +248,7 @@ RILL_NET_INLINE failure server::parts::absent(std::string_view job) const {
   auto const since = here->guests.gone_since(job);
   if (!since || std::chrono::steady_clock::now() < *since + options.net.start_timeout) return nullptr;
   for (auto const& t : cluster.tasks())
-    if (t.job == job && !here->guests.has_been(t))
+    if (t.job == job && t != cluster.task && !here->guests.has_been(t))
       return failed(code::unavailable, {t.text(),
                                         " has never connected to this process, and the others of its job have "
                                         "left: was it started?"});

@@ -387,7 +387,7 @@ RILL_INLINE void session::move(variable_value v, std::string_view device) try {
 }
 RILL_INLINE tensor session::get(variable_value v) try {
   check_variable(v);
-  if (!state().has_values()) return run(static_cast<value const&>(v));
+  if (!state().has_values()) return run(static_cast<value const&>(v)).to(host);
   return state().variable(v.origin().name, v.type())->read().to(host);
 } catch (...) {
   rethrow_as_error();
