@@ -54,6 +54,79 @@ TEST_F(exchanges, end_with_their_master) {
   EXPECT_EQ(table.size(), 0u);
 }
 
+TEST_F(exchanges, let_values_go_that_come_for_a_master_that_is_not_there) {
+  table.arrive({7, 1}, {1, 0}, tensor(1.f));
+  table.arrive({7, 2}, {1, 0}, tensor(1.f));
+  auto const early = table.find({7, 2});
+  table.forget_absent(std::chrono::steady_clock::now() - std::chrono::hours(1));
+  EXPECT_EQ(table.size(), 2u) << "it may still come";
+  table.forget_absent(std::chrono::steady_clock::now() + std::chrono::hours(1));
+  EXPECT_EQ(table.size(), 0u);
+  ASSERT_NE(early->why(), nullptr) << "whoever waits there hears of it";
+  EXPECT_EQ(early->why()->code(), code::unavailable);
+  table.add_master(7);
+  EXPECT_EQ(table.find({7, 2}), nullptr) << "what has come for it is lost";
+  EXPECT_NE(table.find({7, 3}), nullptr);
+}
+
+TEST_F(exchanges, let_values_go_that_come_when_their_master_has_left) {
+  table.add_master(7);
+  table.arrive({7, 1}, {1, 0}, tensor(1.f));
+  table.drop_master(7, failed(code::unavailable, "it is gone"));
+  table.arrive({7, 1}, {2, 0}, tensor(1.f));  // of a task that does not know that yet
+  EXPECT_EQ(table.find({7, 1}), nullptr);
+  EXPECT_EQ(table.size(), 0u);
+  table.add_master(7);  // it has connected again
+  EXPECT_NE(table.find({7, 2}), nullptr);
+}
+
+TEST_F(exchanges, let_values_go_by_themselves) {
+  auto const hasty = network::make({.connect_timeout = {}, .silence = std::chrono::milliseconds(1)}, {});
+  auto const mine = std::make_shared<step_table>(std::make_shared<peers>(hasty, std::map<device_name, address>()));
+  mine->arrive({7, 1}, {1, 0}, tensor(1.f));
+  mine->add_master(8);
+  mine->arrive({8, 1}, {1, 0}, tensor(1.f));
+  for (int i = 0; i < 3000 && mine->size() > 1; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(mine->size(), 1u);
+  EXPECT_NE(mine->find({8, 1}), nullptr) << "its master is there";
+}
+
+TEST_F(exchanges, keep_few_bytes_for_masters_that_are_not_there) {
+  tensor const large(dtype::uint8, shape{std::int64_t{64} << 20});  // one block of memory, and nobody writes to it
+  for (std::uint32_t edge = 0; edge < 3; ++edge) table.arrive({7, 1}, {edge, 0}, large);
+  for (std::uint32_t edge = 0; edge < 2; ++edge) table.arrive({8, 1}, {edge, 0}, large);
+  EXPECT_EQ(table.find({7, 1}), nullptr) << "it has been away for longer";
+  EXPECT_NE(table.find({8, 1}), nullptr);
+}
+
+TEST_F(exchanges, know_few_masters_that_are_not_there) {
+  for (std::uint64_t process = 1; process < step_table::most_absent; ++process) {
+    table.add_master(process);
+    table.find({process, 1});
+    table.drop_master(process, failed(code::unavailable, "it is gone"));
+    table.arrive({process + 1'000'000, 1}, {1, 0}, tensor(1.f));
+  }
+  EXPECT_LE(table.masters(), step_table::most_absent + 1);
+}
+
+TEST_F(exchanges, know_few_steps_that_have_failed_before_they_began) {
+  table.add_master(7);
+  for (std::uint64_t n = 0; n < 2 * step_table::most_steps; ++n) table.forget({7, n});
+  EXPECT_LE(table.size(), step_table::most_steps);
+}
+
+TEST_F(exchanges, push_nothing_when_they_have_ended) {
+  table.add_master(7);
+  auto const x = table.find({7, 1});
+  x->begin(tasks, {});
+  x->end(failed(code::cancelled, "enough"));
+  x->send({.number = 1, .peer = 1, .pushed = true}, 0, tensor(1.f));
+  failure why;
+  x->when_delivered([] { ADD_FAILURE() << "nothing is on its way"; }, [&](failure w) { why = std::move(w); });
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->message(), "enough");
+}
+
 TEST_F(exchanges, of_steps_that_have_ended_are_let_go) {
   table.add_master(7);
   auto const first = table.find({7, 1}), second = table.find({7, 2});

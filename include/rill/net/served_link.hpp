@@ -457,7 +457,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     push_body said;
     read_body(m.body, said);
     if (m.tensors.size() != 1) wire::fail("what is pushed is not one value");
-    if (auto const step = of_->steps->find(said.step)) step->arrive(said.key, std::move(m.tensors[0]));
+    of_->steps->arrive(said.step, said.key, std::move(m.tensors[0]));
     if (++pushed_ == most_pushed) return tell_pushed();
     if (pushed_ != 1) return;
     told_pushed_.expires_after(std::chrono::milliseconds(2));

@@ -4,7 +4,9 @@
 // sender keeps it until then. Whoever loses a value tells the step's master: of one that is pushed that is its sender,
 // whose run stays open until the receiver has it or the step has ended.
 #pragma once
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -49,6 +51,7 @@ class step_exchange final : public exchange {
     if (edge.pushed) {
       push_body const body{id_, key};
       auto const to = begin_push(edge);
+      if (!to) return;  // nobody waits for it any more
       note(movement_kind::sent, key, edge.peer, value.bytes());
       to->push({.kind = message_kind::push, .body = body_of(body), .tensors = {std::move(value)}},
                [self = std::static_pointer_cast<step_exchange>(shared_from_this()), edge, key](failure why) {
@@ -194,6 +197,10 @@ class step_exchange final : public exchange {
     }
     stop.request_stop();
     windows()->end(why);
+    std::vector<tensor> gone;
+    for (auto* const all : {&kept, &arrived})
+      for (auto& [_, value] : *all) gone.push_back(std::move(value));
+    if (!gone.empty()) peers_->net()->let_go_of(std::move(gone));
     for (auto const& [_, p] : pulls) p.then(why, {});
     for (auto const& [_, r] : requests) {
       withdraw(r);
@@ -243,6 +250,7 @@ class step_exchange final : public exchange {
   }
   std::shared_ptr<peer> begin_push(cut_edge const& e) {
     std::lock_guard lock(mutex_);
+    if (why_) return nullptr;
     auto const to = find_locked(e);
     ++pushing_;
     return to;
@@ -302,41 +310,75 @@ class step_exchange final : public exchange {
   failure why_;
 };
 
-/// The steps that a task takes part in, by their masters.
-class step_table {
+/// The steps that a task takes part in, by their masters. A neighbour's values may come before the connection of their
+/// master has, or behind its end. What has come for a master that is not there is let go after `patience`, and before
+/// that if it is too much.
+class step_table : public std::enable_shared_from_this<step_table> {
  public:
+  using clock = std::chrono::steady_clock;
+  /// The most masters that are not there and are known, and the most bytes of values that have come for these.
+  static constexpr std::size_t most_absent = 1000;
+  static constexpr std::uint64_t most_absent_bytes = std::uint64_t{256} << 20;
+  /// The most steps of a master that are known to have failed before anything of them has come.
+  static constexpr std::size_t most_steps = 10'000;
+
   explicit step_table(std::shared_ptr<peers> others) : peers_(std::move(others)) {}
 
   /// A process may be the master of steps from now on. It may have several connections.
   void add_master(std::uint64_t process) {
     std::lock_guard lock(mutex_);
-    ++masters_[process].connections;
+    auto& m = masters_[process];
+    ++m.connections;
+    absent_bytes_ -= std::exchange(m.absent_bytes, 0);
   }
   /// A connection of a master was lost. Its steps end if that was the last.
   void drop_master(std::uint64_t process, failure const& why) {
-    std::map<std::uint64_t, std::shared_ptr<step_exchange>> gone;
+    ended_steps gone;
     {
       std::lock_guard lock(mutex_);
       auto const at = masters_.find(process);
-      if (at == masters_.end() || --at->second.connections != 0) return;
-      gone = std::move(at->second.steps);
-      masters_.erase(at);
+      if (at == masters_.end() || at->second.connections == 0 || --at->second.connections != 0) return;
+      at->second.since = clock::now();
+      end_steps(at->second, gone);  // others may still send values for these
+      drop_absent(clock::now() - patience(), gone);
+      look_later();
     }
-    for (auto const& [_, x] : gone) x->end(why);
+    end(gone, why);
   }
   /// Returns the exchange of a step, which may not have begun here; null if it has ended.
   std::shared_ptr<step_exchange> find(step_id id) {
-    std::lock_guard lock(mutex_);
-    auto const [at, fresh] = masters_.try_emplace(id.master);
-    if (fresh) drop_unknown();  // a neighbour may be faster than the connection from their master
-    if (id.number < at->second.oldest) return nullptr;
-    auto& step = at->second.steps[id.number];
-    if (!step) step = std::make_shared<step_exchange>(id, peers_, moved_);
+    ended_steps gone;
+    std::shared_ptr<step_exchange> step;
+    {
+      std::lock_guard lock(mutex_);
+      step = find_locked(id);
+      if (masters_.size() > most_absent) drop_absent(clock::now() - patience(), gone);
+    }
+    end(gone, absent());
     return step;
+  }
+  /// A value has come from another task.
+  void arrive(step_id id, edge_key key, tensor value) {
+    ended_steps gone;
+    std::shared_ptr<step_exchange> step;
+    {
+      std::lock_guard lock(mutex_);
+      step = find_locked(id);
+      if (!step) return;
+      auto& m = masters_.at(id.master);
+      if (m.connections == 0) {
+        m.absent_bytes += value.bytes();
+        absent_bytes_ += value.bytes();
+        if (absent_bytes_ > most_absent_bytes || masters_.size() > most_absent)
+          drop_absent(clock::now() - patience(), gone);
+      }
+    }
+    step->arrive(key, std::move(value));
+    end(gone, absent());
   }
   /// All steps of a master with lower numbers have ended.
   void ended_before(step_id oldest) {
-    std::vector<std::shared_ptr<step_exchange>> gone;
+    ended_steps gone;
     {
       std::lock_guard lock(mutex_);
       auto const at = masters_.find(oldest.master);
@@ -346,11 +388,28 @@ class step_table {
       for (auto s = steps.begin(); s != steps.end() && s->first < oldest.number; s = steps.erase(s))
         gone.push_back(std::move(s->second));
     }
-    for (auto const& x : gone) x->end(over());
+    end(gone, over());
   }
   /// A step has failed and ended on all tasks.
   void forget(step_id id) {
-    if (auto const step = find(id)) step->end(over());
+    std::shared_ptr<step_exchange> step;
+    {
+      std::lock_guard lock(mutex_);
+      auto const at = masters_.find(id.master);
+      if (at == masters_.end()) return;
+      if (at->second.steps.contains(id.number) || at->second.steps.size() < most_steps) step = find_locked(id);
+    }
+    if (step) step->end(over());
+  }
+  /// Lets go of what has come for masters that were not there before `latest`, and are not there now. Is done after
+  /// `patience` by itself.
+  void forget_absent(clock::time_point latest) {
+    ended_steps gone;
+    {
+      std::lock_guard lock(mutex_);
+      drop_absent(latest, gone);
+    }
+    end(gone, absent());
   }
   /// The number of steps that have begun here and of which nobody has said that they have ended.
   std::size_t size() const {
@@ -359,6 +418,11 @@ class step_table {
     for (auto const& [_, m] : masters_) n += m.steps.size();
     return n;
   }
+  /// The number of masters that are there, or that were or may be soon.
+  std::size_t masters() const {
+    std::lock_guard lock(mutex_);
+    return masters_.size();
+  }
 
   /// What this task has sent and received last.
   recent_movements const& moved() const { return *moved_; }
@@ -366,22 +430,92 @@ class step_table {
   static failure over() { return failed(code::aborted, "the step has ended"); }
 
  private:
+  using ended_steps = std::vector<std::shared_ptr<step_exchange>>;
   struct master {
-    std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+    clock::time_point since = clock::now();  // it is not there, or steps come while it is not
     std::size_t connections = 0;
     std::uint64_t oldest = 0;
-    std::map<std::uint64_t, std::shared_ptr<step_exchange>> steps;
+    std::map<std::uint64_t, std::shared_ptr<step_exchange>> steps = {};
+    std::uint64_t absent_bytes = 0;  // of values that came while it was not there
   };
-  // Drops masters that have not come, or will not come again.
-  void drop_unknown() {
-    auto const latest = std::chrono::steady_clock::now() - std::chrono::minutes(2);
-    std::erase_if(masters_, [&](auto const& m) { return m.second.connections == 0 && m.second.begun < latest; });
+
+  static failure absent() {
+    return failed(code::unavailable, {"the process that has begun the step is not connected to this one"});
+  }
+  // For so long a master that has not come may be on its way, or a task not know that it has left.
+  std::chrono::nanoseconds patience() const {
+    auto const& o = peers_->net()->options();
+    return o.silence + 2 * o.connect_timeout;
+  }
+  std::shared_ptr<step_exchange> find_locked(step_id id) {
+    auto& m = masters_[id.master];
+    if (id.number < m.oldest) return nullptr;
+    if (m.connections == 0) {
+      if (m.steps.empty()) m.since = clock::now();
+      look_later();
+    }
+    auto& step = m.steps[id.number];
+    if (!step) step = std::make_shared<step_exchange>(id, peers_, moved_);
+    return step;
+  }
+  // Ends all steps of a master: what comes for them later is dropped.
+  void end_steps(master& m, ended_steps& gone) {
+    if (!m.steps.empty()) m.oldest = std::max(m.oldest, m.steps.rbegin()->first + 1);
+    for (auto& [_, s] : m.steps) gone.push_back(std::move(s));
+    m.steps.clear();
+    absent_bytes_ -= std::exchange(m.absent_bytes, 0);
+  }
+  // Ends the steps of masters that are not there since before `latest`, and forgets those that are longest away.
+  void drop_absent(clock::time_point latest, ended_steps& gone) {
+    std::vector<std::pair<clock::time_point, std::uint64_t>> all;
+    for (auto& [process, m] : masters_) {
+      if (m.connections > 0) continue;
+      if (m.since < latest) end_steps(m, gone);
+      all.emplace_back(m.since, process);
+    }
+    if (all.size() <= most_absent && absent_bytes_ <= most_absent_bytes) return;
+    std::ranges::sort(all);
+    auto n = all.size();
+    for (auto const& [_, process] : all) {
+      if (n <= most_absent && absent_bytes_ <= most_absent_bytes) break;
+      end_steps(masters_.at(process), gone);
+      if (n-- > most_absent) masters_.erase(process);
+    }
+  }
+  static void end(ended_steps const& gone, failure const& why) {
+    for (auto const& x : gone) x->end(why);
+  }
+  // The caller holds the lock.
+  void look_later() {
+    auto const mine = weak_from_this();
+    if (mine.expired() || std::exchange(looks_, true)) return;
+    auto& io = peers_->net()->io();
+    asio::post(io, [&io, mine, after = patience()] {  // its thread alone uses the timer
+      auto const timer = std::make_shared<asio::steady_timer>(io, after + std::chrono::milliseconds(1));
+      timer->async_wait([mine, timer](std::error_code) {
+        if (auto const self = mine.lock()) self->look();
+      });
+    });
+  }
+  void look() {
+    ended_steps gone;
+    {
+      std::lock_guard lock(mutex_);
+      drop_absent(clock::now() - patience(), gone);
+      looks_ = false;
+      if (std::ranges::any_of(masters_,
+                              [](auto const& m) { return m.second.connections == 0 && !m.second.steps.empty(); }))
+        look_later();
+    }
+    end(gone, absent());
   }
 
   std::shared_ptr<peers> const peers_;
   std::shared_ptr<recent_movements> const moved_ = std::make_shared<recent_movements>();
   mutable std::mutex mutex_;
   std::map<std::uint64_t, master> masters_;
+  std::uint64_t absent_bytes_ = 0;
+  bool looks_ = false;  // whether a timer runs
 };
 
 }  // namespace rill::net
