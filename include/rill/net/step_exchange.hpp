@@ -327,7 +327,9 @@ class step_table : public std::enable_shared_from_this<step_table> {
   /// A process may be the master of steps from now on. It may have several connections.
   void add_master(std::uint64_t process) {
     std::lock_guard lock(mutex_);
-    auto& m = masters_[process];
+    auto const [at, fresh] = masters_.try_emplace(process);
+    auto& m = at->second;
+    absent_ -= !fresh && m.connections == 0;
     ++m.connections;
     absent_bytes_ -= std::exchange(m.absent_bytes, 0);
   }
@@ -338,10 +340,10 @@ class step_table : public std::enable_shared_from_this<step_table> {
       std::lock_guard lock(mutex_);
       auto const at = masters_.find(process);
       if (at == masters_.end() || at->second.connections == 0 || --at->second.connections != 0) return;
+      ++absent_;
       at->second.since = clock::now();
       end_steps(at->second, gone);  // others may still send values for these
-      drop_absent(clock::now() - patience(), gone);
-      look_later();
+      limit_absent(gone);
     }
     end(gone, why);
   }
@@ -352,7 +354,7 @@ class step_table : public std::enable_shared_from_this<step_table> {
     {
       std::lock_guard lock(mutex_);
       step = find_locked(id);
-      if (masters_.size() > most_absent) drop_absent(clock::now() - patience(), gone);
+      limit_absent(gone);
     }
     end(gone, absent());
     return step;
@@ -369,8 +371,7 @@ class step_table : public std::enable_shared_from_this<step_table> {
       if (m.connections == 0) {
         m.absent_bytes += value.bytes();
         absent_bytes_ += value.bytes();
-        if (absent_bytes_ > most_absent_bytes || masters_.size() > most_absent)
-          drop_absent(clock::now() - patience(), gone);
+        limit_absent(gone);
       }
     }
     step->arrive(key, std::move(value));
@@ -448,7 +449,9 @@ class step_table : public std::enable_shared_from_this<step_table> {
     return o.silence + 2 * o.connect_timeout;
   }
   std::shared_ptr<step_exchange> find_locked(step_id id) {
-    auto& m = masters_[id.master];
+    auto const [at, fresh] = masters_.try_emplace(id.master);
+    absent_ += fresh;
+    auto& m = at->second;
     if (id.number < m.oldest) return nullptr;
     if (m.connections == 0) {
       if (m.steps.empty()) m.since = clock::now();
@@ -473,14 +476,17 @@ class step_table : public std::enable_shared_from_this<step_table> {
       if (m.since < latest) end_steps(m, gone);
       all.emplace_back(m.since, process);
     }
-    if (all.size() <= most_absent && absent_bytes_ <= most_absent_bytes) return;
+    if (!is_too_much()) return;
     std::ranges::sort(all);
-    auto n = all.size();
     for (auto const& [_, process] : all) {
-      if (n <= most_absent && absent_bytes_ <= most_absent_bytes) break;
+      if (absent_ <= most_absent / 2 && absent_bytes_ <= most_absent_bytes) break;
       end_steps(masters_.at(process), gone);
-      if (n-- > most_absent) masters_.erase(process);
+      if (absent_ > most_absent / 2) absent_ -= masters_.erase(process);
     }
+  }
+  bool is_too_much() const { return absent_ > most_absent || absent_bytes_ > most_absent_bytes; }
+  void limit_absent(ended_steps& gone) {
+    if (is_too_much()) drop_absent(clock::now() - patience(), gone);
   }
   static void end(ended_steps const& gone, failure const& why) {
     for (auto const& x : gone) x->end(why);
@@ -514,6 +520,7 @@ class step_table : public std::enable_shared_from_this<step_table> {
   std::shared_ptr<recent_movements> const moved_ = std::make_shared<recent_movements>();
   mutable std::mutex mutex_;
   std::map<std::uint64_t, master> masters_;
+  std::size_t absent_ = 0;  // masters that are not there
   std::uint64_t absent_bytes_ = 0;
   bool looks_ = false;  // whether a timer runs
 };
