@@ -44,7 +44,7 @@ TEST(state_on_tasks, is_one_queue_if_its_nodes_ask_for_a_job_or_a_type) {
     graph g;
     auto x = placeholder<float>(g, "x");
     auto made = g.on("/job:ps/task:1", [&] { return x * 2.f; });
-    auto q = fifo_queue<of<float>>(g, {.capacity = 10}, "q of " + wish);
+    auto q = fifo_queue<of<float>>(g, {.capacity = 10}, "q" + std::to_string(wish.size()));
     auto put = g.on(wish, [&] { return q.enqueue(made); });
     auto size = q.size();  // follows the others
     auto take = g.on(wish, [&] { return q.dequeue(); });
