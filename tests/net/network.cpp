@@ -106,10 +106,10 @@ TEST(network, says_of_each_address_of_a_name_why_it_is_not_reached) {
 }
 
 TEST(network, begins_with_the_address_that_it_is_told) {
-  small_queue const there;
-  address const both{.host = test::name_with({"127.0.0.3", "127.0.0.1"}), .port = there.where().port};
   auto const net = network::make({}, {});
   for (std::size_t first : {0, 1, 5}) {
+    small_queue const there;
+    address const both{.host = test::name_with({"127.0.0.3", "127.0.0.1"}), .port = there.where().port};
     std::promise<bool> connected;
     net->connect(both, [&](std::unique_ptr<byte_stream> s, failure) { connected.set_value(s != nullptr); }, first);
     EXPECT_TRUE(connected.get_future().get()) << first;

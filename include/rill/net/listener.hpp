@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <exception>
 #include <filesystem>
@@ -121,8 +122,8 @@ class listener : public std::enable_shared_from_this<listener> {
     for (auto each = found.begin();;) try {
         return listen_at(each->endpoint());
       } catch (std::system_error const& e) {
-        bool const is_elsewhere =
-            e.code() == std::errc::address_not_available || e.code() == std::errc::address_family_not_supported;
+        auto const why = e.code().value();  // Asio's category knows no std::errc for all of them
+        bool const is_elsewhere = why == EADDRNOTAVAIL || why == EAFNOSUPPORT;
         if (!is_elsewhere || ++each == found.end()) throw;
       }
   }
