@@ -118,7 +118,8 @@ class round_recorder {
  private:
   // Records a node that takes a variable by reference where that lies, whatever is asked for around the optimizer.
   template <class Op>
-  value at_variable(attributes_of<Op> const& a, std::vector<value> const& inputs, std::string_view name = {}) const {
+  value at_variable(rill::attributes_of<Op> const& a, std::vector<value> const& inputs,
+                    std::string_view name = {}) const {
     return graph_.near(inputs.front(), [&] { return record_erased<Op>(graph_, a, inputs, name); });
   }
   template <class F> std::vector<operation> each(F const& f) const {
