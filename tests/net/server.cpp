@@ -522,7 +522,7 @@ TEST(server, what_is_over_the_limits_is_refused_with_the_reason_and_the_task) {
   auto const outer = g.on("/job:worker/task:1", [&] { return reshape<unknown, 1>(x) * reshape<1, unknown>(x); });
   session s{g, c[0].target()};
   auto const check = [&](std::string const& text) {
-    for (auto const* words : {"resource_exhausted", "more than 100000 bytes", "most_incoming", "/job:worker/task:1"})
+    for (auto const* words : {"resource_exhausted", "would exceed 100000 bytes", "most_incoming", "/job:worker/task:1"})
       EXPECT_NE(text.find(words), std::string::npos) << text;
   };
   auto const few = vector<float>({1, 2});
@@ -644,8 +644,7 @@ TEST(server, a_task_that_the_cluster_lacks_is_refused) {
                             "/task:0", "/job:worker/task:0/device:cpu:0", "/job:ps/task:0"}) {
     auto const text = greeting_as(other, folder.socket("ps"));
     EXPECT_NE(text.find("failed_precondition"), std::string::npos) << text;
-    EXPECT_NE(text.find("the cluster of /job:ps/task:0 has no other task " + std::string(other)), std::string::npos)
-        << text;
+    EXPECT_NE(text.find("/job:ps/task:0 knows no task " + std::string(other)), std::string::npos) << text;
   }
   EXPECT_EQ(greeting_as("/job:worker/task:0", folder.socket("ps")), "");
   EXPECT_EQ(ps.join("worker"), 0) << "its only task has been there";

@@ -83,8 +83,7 @@ class cluster_json_reader {
     expect(']', "',' or ']'");
   }
   static constexpr bool is_any = true;
-  // Escaped characters are those of ASCII, for names of jobs and addresses have no other; or any, for what is passed
-  // over, and then '?' stands for others.
+  // Names and addresses may only escape ASCII. In ignored members any escape is allowed, and non-ASCII becomes '?'.
   std::string string(bool any = false) {
     expect('"', "a string");
     std::string s;
@@ -108,7 +107,7 @@ class cluster_json_reader {
       value = value * 16 + static_cast<unsigned>(digit < 16 ? digit : digit - 6);
     }
     if (value <= 127) return static_cast<char>(value);
-    if (!any) refuse("a character of ASCII");
+    if (!any) refuse("an ASCII character");
     return '?';
   }
   std::string_view word() {

@@ -77,7 +77,7 @@ inline constexpr std::size_t most_inline = std::size_t{1} << 10;
 
 /// The most tensors of a message.
 inline constexpr std::size_t most_tensors = std::size_t{64} << 10;
-/// The most bytes of a message beside the tensors that have streams of their own, but for `add`, which has an option.
+/// The most bytes of a message besides the tensors that have streams of their own, but for `add`, which has an option.
 inline constexpr std::uint64_t most_bytes_of(message_kind k) {
   switch (k) {
     case message_kind::run:

@@ -18,7 +18,7 @@
 
 namespace rill::net {
 
-/// Thrown when the other side sends more than this one takes. It is told so.
+/// Thrown when the other side exceeds a limit; the text is sent to it.
 class over_limit final : public error {
  public:
   explicit over_limit(std::string const& what) : error(code::resource_exhausted, what) {}
@@ -66,16 +66,13 @@ class incoming {
     std::uint64_t at = 0, end = 0;
     message_kind kind = message_kind::hello;  // of a long message
   };
-  [[noreturn]] static void refuse(std::string const& what, std::uint64_t most, char const* options) {
-    throw over_limit("more than " + std::to_string(most) + " " + what + " (" + options + ")");
-  }
   // What may be on its way at once, and how much of that is left.
   struct room {
     std::uint64_t most = 0, left = 0;
     void take(std::uint64_t bytes) {
       if (bytes > left)
-        refuse("bytes would have been on their way at once", most,
-               "net_options::most_incoming, client_limits::incoming");
+        throw over_limit("messages in transit would exceed " + std::to_string(most) +
+                         " bytes (net_options::most_incoming, client_limits::incoming)");
       left -= bytes;
     }
   };
@@ -87,17 +84,16 @@ class incoming {
   };
 
  public:
-  /// A stream that has come, and is to be read as a message or as the elements of a tensor. It is part of no
-  /// connection.
+  /// A complete stream, not yet decoded: a message, or the elements of a tensor. It is part of no connection.
   class unread {
    public:
-    /// Whether to read it takes long: the connection's thread does not do that.
+    /// Whether decoding takes long enough to need another thread.
     bool is_long() const {
       if (!of_.of) return true;
       if (of_.text) return of_.end > most_strings;
       return of_.of->m.tensors[of_.which].element() == dtype::boolean && of_.end > most_bools;
     }
-    /// Reads it, once; on any thread. Throws error(data_loss) and over_limit.
+    /// Decodes it, once; on any thread. Throws error(data_loss) and over_limit.
     void read() {
       auto const text = std::exchange(of_.text, {});
       std::string_view const bytes(text ? static_cast<char const*>(text.raw()) : "", text ? of_.end : 0);
@@ -112,7 +108,7 @@ class incoming {
 
    private:
     friend class incoming;
-    // What a thread reads in about as long as it takes to hand it to another.
+    // What a thread decodes in about as long as it takes to hand it to another.
     static constexpr std::uint64_t most_strings = std::uint64_t{16} << 10, most_bools = std::uint64_t{256} << 10;
     std::uint64_t number_ = 0;
     room left_;
@@ -139,10 +135,10 @@ class incoming {
   }
   /// Returns where the bytes of a chunk belong.
   char* place(frame_head const& head);
-  /// The bytes of that chunk have been put there. Returns their stream if it has come whole, to be read and handed to
-  /// `done` before another frame is taken; null: it has not.
+  /// Call after the chunk's bytes have been written. Returns their stream if it is complete, to be decoded and handed
+  /// to `done` before another frame is taken; null: it is not.
   std::shared_ptr<unread> placed(frame_head const& head);
-  /// A stream has been read.
+  /// A stream has been decoded.
   void done(unread& what, std::shared_ptr<link_handler> const& to);
 
  private:
@@ -158,11 +154,12 @@ class incoming {
   void check_message(message_kind kind, std::uint64_t bytes) const {
     if (kind == message_kind::add) {
       if (bytes > most_.share)
-        refuse("bytes are a share of a step: feed large arrays, or make them variables", most_.share,
-               "net_options::most_share, client_limits::share");
+        throw over_limit("a share of a step has more than " + std::to_string(most_.share) +
+                         " bytes (net_options::most_share, client_limits::share): feed large arrays, or make them "
+                         "variables");
     } else if (bytes > most_bytes_of(kind)) {
-      throw over_limit("a message of " + std::to_string(bytes) + " bytes beside its tensors came, and may have " +
-                       std::to_string(most_bytes_of(kind)));
+      throw over_limit("a message has " + std::to_string(bytes) + " bytes besides its tensors; at most " +
+                       std::to_string(most_bytes_of(kind)) + " are allowed");
     }
   }
   static tensor strings(extents const& each, std::string_view text) {
@@ -229,8 +226,8 @@ inline auto incoming::describe(message_kind kind, std::string_view text, bool tr
   auto [notes, small, body] = read_description(text);
   if (!trusted && !notes.empty()) refuse_stranger();
   if (notes.size() > most_tensors)
-    throw over_limit("a message has " + std::to_string(notes.size()) + " tensors, and may have " +
-                     std::to_string(most_tensors));
+    throw over_limit("a message has " + std::to_string(notes.size()) + " tensors; at most " +
+                     std::to_string(most_tensors) + " are allowed");
   described_message made{.of = std::make_shared<partial_message>(), .streams = {}};
   made.of->m = {.kind = kind, .body = std::string(body), .tensors = {}};
   for (auto const& n : notes) {

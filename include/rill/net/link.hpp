@@ -33,9 +33,9 @@ namespace rill::net {
 /// What a connection does for the other side, which may be anybody.
 struct link_limits {
   incoming_limits incoming = {};
-  /// The connection ends when it has more bytes of messages for the other side, beside their tensors.
+  /// Closes the connection when more bytes of messages (without tensors) wait to be sent.
   std::uint64_t unread = std::numeric_limits<std::uint64_t>::max();
-  /// It takes nothing from the other side while it has more of these bytes for it: whoever asks has to read.
+  /// Reads nothing while more of these bytes wait to be sent: the other side has to read its answers first.
   std::uint64_t unread_when_it_asks = std::numeric_limits<std::uint64_t>::max();
   bool has_to_read() const { return unread_when_it_asks < std::numeric_limits<std::uint64_t>::max(); }
 };
@@ -43,7 +43,7 @@ struct link_limits {
 /// One end of a connection.
 class link : public std::enable_shared_from_this<link> {
  public:
-  /// `long_work`: threads for what grows with the bytes of the other side.
+  /// `long_work`: threads for decoding, whose cost grows with what the other side sends.
   link(std::unique_ptr<byte_stream> s, net_options const& options, std::shared_ptr<traffic_count> traffic,
        std::shared_ptr<receive_memory> memory = std::make_shared<receive_memory>(),
        std::shared_ptr<turns> long_work = std::make_shared<turns>(1))
@@ -70,8 +70,8 @@ class link : public std::enable_shared_from_this<link> {
     limits_ = limits;
   }
   void trust() { trust({.incoming = {options_.most_incoming, options_.most_share}}); }
-  /// Has other threads for what grows with the bytes of the other side, and takes turns there by this name. On the
-  /// link's thread.
+  /// Uses other threads for decoding, whose cost grows with what the other side sends, and queues there under this
+  /// name. On the link's thread.
   void use(std::shared_ptr<turns> long_work, std::string name) {
     long_work_ = std::move(long_work);
     name_ = std::move(name);
@@ -91,8 +91,8 @@ class link : public std::enable_shared_from_this<link> {
     if (out_.unsent().tensors >= most) return false;
     if (out_.unsent().messages > limits_.unread) {
       lock.unlock();
-      close(failed(code::resource_exhausted, {"it has not read ", std::to_string(limits_.unread),
-                                              " bytes of messages (client_limits::outgoing)"}));
+      close(failed(code::resource_exhausted, {"it has left more than ", std::to_string(limits_.unread),
+                                              " bytes of messages unread (client_limits::outgoing)"}));
       return true;
     }
     try {
@@ -289,7 +289,7 @@ class link : public std::enable_shared_from_this<link> {
     if (closed_) let_go(std::move(all));
     else in_.done(*all, handler_);
   }
-  // Does `f` on a thread for that.
+  // Runs `f` on a decoding thread.
   asio::awaitable<void> do_slowly(std::function<void()> f) {
     auto const done = std::make_shared<asio::steady_timer>(stream_->executor(), clock::time_point::max());
     auto const why = std::make_shared<std::exception_ptr>();
@@ -356,11 +356,12 @@ class link : public std::enable_shared_from_this<link> {
     });
   }
   failure silent() const {
-    auto const seconds = std::chrono::duration_cast<std::chrono::milliseconds>(options_.silence).count();
+    auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(options_.silence).count();
     auto const state = stream_->state();
-    return failed(code::unavailable,
-                  {waits_for_room_ ? "it has not read what it was sent for " : "nothing was heard for ",
-                   std::to_string(seconds), " ms", state.empty() ? "" : ": ", state});
+    return failed(
+        code::unavailable,
+        {waits_for_room_ ? "it has not read its messages within " : "nothing was heard for ", std::to_string(ms), " ms",
+         waits_for_room_ ? " (net_options::silence)" : "", state.empty() ? "" : ": ", state});
   }
   void beat() {
     std::lock_guard lock(mutex_);

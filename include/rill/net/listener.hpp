@@ -39,8 +39,8 @@ class listener : public std::enable_shared_from_this<listener> {
   explicit listener(std::shared_ptr<served_task const> of)
       : of_(std::move(of)), acceptor_(of_->net->io()), memory_acceptor_(of_->net->io()) {}
 
-  /// Listens at an address, and returns it with the port that it has got. A name may have several addresses: it is the
-  /// first that this machine has. Throws error(unavailable) if that is taken, or there is none.
+  /// Listens at an address, and returns it with its actual port. Of a host name's addresses, takes the first that this
+  /// machine has. Throws error(unavailable) if that port is taken, or if the machine has none of them.
   address listen(address at) try {
     if (at.is_unix()) {
       remove_if_unused(at.path);
@@ -115,7 +115,7 @@ class listener : public std::enable_shared_from_this<listener> {
     acceptor_.bind(end);
     acceptor_.listen();
   }
-  // At one that is taken another process may be this task, so the next one does not take its place.
+  // If the address is taken, the process there may be this task: the next address is not tried.
   void listen_at_own(address const& at) {
     asio::ip::tcp::resolver resolver(of_->net->io());
     auto const found = resolver.resolve(at.host, std::to_string(at.port));

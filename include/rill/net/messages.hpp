@@ -113,8 +113,8 @@ struct values_body {
     std::uint64_t asking = 0;
     from(asking);
     if (auto const n = from.count(sizeof(std::uint64_t)); n > most)
-      throw error(code::resource_exhausted, "a request has the names of " + std::to_string(n) +
-                                                " variables, and may have " + std::to_string(most));
+      throw error(code::resource_exhausted, "a request names " + std::to_string(n) + " variables; at most " +
+                                                std::to_string(most) + " are allowed");
   }
   auto fields() { return std::tie(call, variables); }
 };

@@ -116,9 +116,9 @@ class network : public std::enable_shared_from_this<network> {
   asio::io_context& io() { return io_; }
   /// Threads for what may take long, or wait.
   asio::thread_pool& work() { return work_; }
-  /// Threads on which connections read what grows with the bytes of the other side, and free it: of tasks and servers,
+  /// Threads that decode and free large input from tasks and servers.
   std::shared_ptr<turns> const& reading() const { return reading_; }
-  /// and of clients, which hold up neither those nor what clients have asked for.
+  /// The same for clients, so that they delay neither tasks nor the work that clients have asked for.
   std::shared_ptr<turns> const& client_reading() const { return client_reading_; }
   /// Threads for what clients ask for and what takes long.
   turns& client_work() { return *client_work_; }
@@ -169,8 +169,8 @@ class network : public std::enable_shared_from_this<network> {
   }
 
   /// Connects. The network's thread calls `done` with the connection, or with the reason for the failure. A name may
-  /// have several addresses: they are tried one after the other from number `first` on, counted round, and each gets
-  /// its part of `net_options::connect_timeout`.
+  /// have several addresses: they are tried one after the other, starting at index `first` and wrapping around; each
+  /// gets an equal part of what remains of `net_options::connect_timeout`.
   void connect(address to, std::function<void(std::unique_ptr<byte_stream>, failure)> done, std::size_t first = 0) {
     auto const at = begin();
     asio::co_spawn(io_, attempt(at, std::move(to), first),
@@ -204,7 +204,7 @@ class network : public std::enable_shared_from_this<network> {
       if (socket.is_open()) socket.close(ignored);
       if (stream) stream->close();
     }
-    /// The time of the address that was tried last counts no more.
+    /// Disarms the timer of the address tried last.
     void end_turn() {
       ++turn;
       turn_timer.cancel();
@@ -214,7 +214,7 @@ class network : public std::enable_shared_from_this<network> {
     stream_socket socket;                 // until it is connected; then
     std::unique_ptr<byte_stream> stream;  // is there
     std::size_t turn = 0;                 // which of its addresses is tried
-    bool is_late = false;                 // whether that has not answered in its time
+    bool is_late = false;                 // whether the current address timed out
     bool is_over = false;
   };
   /// Returns one that is given up after `net_options::connect_timeout`.
@@ -291,7 +291,7 @@ class network : public std::enable_shared_from_this<network> {
     std::rotate(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(first % places.size()), places.end());
     co_return co_await try_each(at, to, places);
   }
-  // An address that answers nothing does not take the time of those behind it.
+  // An address that does not answer does not use up the time of the addresses after it.
   asio::awaitable<failure> try_each(std::shared_ptr<beginning> at, address const& to,
                                     std::vector<place> const& places) {
     std::string reasons;
@@ -330,11 +330,12 @@ class network : public std::enable_shared_from_this<network> {
     if (options_.ucx && !to.is_unix()) {
       at.stream = co_await offer_ucx(at.socket);
       if (at.stream) co_return nullptr;
-      if (!co_await open(at, end, e)) co_return nullptr;  // it has hung up, for it does not know UCX
+      if (!co_await open(at, end, e)) co_return nullptr;  // the other side hung up: it does not support UCX
     }
     auto const who = co_await secure(at, std::move(at.socket), false, to.host);
     if (!who.is_client) co_return nullptr;
-    co_return failed(code::unauthenticated, {"it has proved to be the client '", who.name, "', and no task"});
+    co_return failed(code::unauthenticated,
+                     {"expected a task, but the other side authenticated as the client '", who.name, "'"});
   }
   // Connects the socket, and returns whether that was possible.
   asio::awaitable<bool> open(beginning& at, stream_socket::endpoint_type const& end, std::error_code& e) {

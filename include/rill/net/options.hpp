@@ -49,17 +49,20 @@ struct net_options {
 struct client_limits {
   /// The operations that its steps may have; empty: those of tasks (`server_options::operations`).
   std::span<op_def const* const> operations = {};
-  std::size_t connections = 100;                   ///< of all clients together
-  std::size_t shares = 1000;                       ///< compiled at once, of one connection
+  std::size_t connections = 100;  ///< of all clients together
+  /// Compiled shares of steps, per connection. A share beyond this many fails with `resource_exhausted`.
+  std::size_t shares = 1000;
   std::uint64_t share = std::uint64_t{256} << 20;  ///< bytes of a share of a step, with its constants
-  /// Requests that take long, such as compiling a share, and that are not answered yet, of one connection.
+  /// Requests that take long, such as compiling a share, and that are not answered yet, per connection. A request
+  /// beyond this many fails with `resource_exhausted`.
   std::size_t requests = 100;
-  /// Steps that run, or whose results have not left the server yet, of one connection.
+  /// Steps that run, or whose results have not left the server yet, per connection. A step beyond this many fails with
+  /// `resource_exhausted`.
   std::size_t steps = 1000;
   std::uint64_t incoming = std::uint64_t{4} << 30;  ///< bytes on their way at once, of one connection
-  /// Bytes of results that the client has not read yet, of one connection. When there are more, steps with further
-  /// results fail with `resource_exhausted`, but for small results: of up to this by `steps`. A connection with as many
-  /// bytes of other messages ends, such as lines that steps print.
+  /// Bytes of results that the client has not read yet, per connection. When this many are unread, a step with further
+  /// results fails with `resource_exhausted`; results of at most `outgoing / steps` bytes are exempt. A connection that
+  /// leaves more bytes of other messages unread, such as printed lines, is closed.
   std::uint64_t outgoing = std::uint64_t{1} << 30;
   /// After this time a step ends; zero: it may take as long as it says.
   std::chrono::nanoseconds step_time = {};

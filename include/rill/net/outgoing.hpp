@@ -73,7 +73,7 @@ struct outgoing_stream {
   char const* bytes() const { return text ? text->data() : static_cast<char const*>(keeps.raw()); }
 };
 
-/// A message as it goes into the queue of a connection. To make one takes as long as its strings are.
+/// A message as it goes into the queue of a connection. Making one costs time proportional to its strings.
 class parcel {
  public:
   /// `until_sent`: is let go when the message has left, or is lost.
@@ -87,7 +87,7 @@ class parcel {
       if (t.element() == dtype::string) {
         s.text = std::make_shared<std::string const>(joined(t));
         note.bytes = s.text->size();
-      } else s.keeps = std::exchange(t, {}).to(host);  // of a device, whose addresses say nothing here
+      } else s.keeps = std::exchange(t, {}).to(host);  // a device's address can't be read by the process that sends
       s.end = note.bytes;
       if (s.end <= most_inline) small.append(s.bytes(), s.end);
       else streams_.push_back(std::move(s));
@@ -112,7 +112,7 @@ class parcel {
   std::shared_ptr<void> until_sent_;
 };
 
-/// Bytes that have not left this process: of messages, and of the tensors beside them.
+/// Bytes that have not left this process: of messages, and of their tensors.
 struct unsent_bytes {
   std::uint64_t messages = 0, tensors = 0;
 };

@@ -35,7 +35,7 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
 
   void ask(std::uint64_t call, message m, answered done, noted note) {
     check_process();
-    parcel p(std::move(m));  // without the lock: it takes as long as its strings are
+    parcel p(std::move(m));  // without the lock: it costs time proportional to its strings
     std::unique_lock lock(mutex_);
     if (made == 0) patient_until_ = std::max(patient_until_, first_there_);
     calls_.emplace(call, pending{std::move(done), std::move(note)});
@@ -345,10 +345,10 @@ class waiting_answer {
     if (!outcome_->came.wait_until(lock, latest_, [&] { return outcome_->is_there; })) {
       auto const most = from_->options().answer_timeout;
       throw error(code::deadline_exceeded,
-                  from_->text() + ": it is there, but has not answered for " +
+                  from_->text() + ": it is connected but did not answer within " +
                       std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(most).count()) +
-                      " ms (net_options::answer_timeout): is it compiling, or do observers and logs of its sessions "
-                      "wait?");
+                      " ms (net_options::answer_timeout); it may be compiling, or an observer or a log of its sessions "
+                      "may be blocking it");
     }
     is_over_ = true;
     if (outcome_->why) throw error(*outcome_->why);

@@ -28,8 +28,8 @@ class presence {
     --of.connections;
     of.left = clock::now();
   }
-  /// Whether all tasks of a job, which has `tasks`, have been here, and none is any more. `own`: which task this
-  /// process is, for it is not connected to itself; empty: none.
+  /// Whether all `tasks` tasks of `job` (except `own`, the task of this process; empty: none) have connected and none
+  /// is connected now.
   bool is_over(std::string_view job, std::size_t tasks, device_name const& own = {}) const {
     std::lock_guard lock(mutex_);
     for (device_name t{.job = std::string(job), .task = 0}; *t.task < tasks; ++*t.task) {

@@ -63,8 +63,8 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     std::shared_ptr<step_exchange> at;
     edge_key key;
   };
-  // A run counts as one until its results have left. `what` keeps the worker alive, which waits for its steps: no
-  // thread of these may be the last to let go.
+  // A run counts as one until its results have left. `what` keeps the worker alive. The worker's destructor waits for
+  // its steps, so none of their threads may drop the last reference.
   struct ending {
     ending(std::shared_ptr<served_link> l, std::uint64_t c, std::shared_ptr<share> w)
         : of(std::move(l)), call(c), what(std::move(w)) {}
@@ -101,7 +101,8 @@ class served_link final : public link_handler, public std::enable_shared_from_th
 
   void begins(message const& m) override {
     if (m.kind != message_kind::run || !greeted_) return;
-    // So that a stop finds it that overtakes what it is fed. Each counts as one.
+    // Registered now, so that a stop that arrives before the run's fed tensors finds it. It counts towards the limit
+    // from here on.
     if (!runs_.try_emplace(call_of(m), std::make_shared<run>()).second)
       throw error(code::data_loss, "two runs have one number");
   }
@@ -188,7 +189,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     if (is_client()) hello.process = 0;  // by which one could pass for this process, and end its steps
     link_->send({.kind = message_kind::hello, .body = body_of(hello)});
   }
-  // A client may have less, and waits for its own work and reading alone.
+  // Clients have limits of their own, and threads apart from those of tasks.
   void trust_client() {
     static constexpr std::uint64_t most_answers = std::uint64_t{1} << 20;
     auto const& most = of_->clients;
@@ -204,9 +205,9 @@ class served_link final : public link_handler, public std::enable_shared_from_th
       throw error(code::permission_denied,
                   "'" + proved_.name + "' is a client, and no client is a task of the cluster");
     if (!said.task.empty() && !of_->others->knows(said.task))
-      throw error(code::failed_precondition, "the cluster of " + of_->net->task().text() + " has no other task " +
-                                                 said.task.text() +
-                                                 ": are the tasks of the cluster the same in all processes?");
+      throw error(code::failed_precondition, of_->net->task().text() + " knows no task " + said.task.text() +
+                                                 ", or is that task itself: are the tasks of the cluster the same in "
+                                                 "all processes?");
     if (said.task.empty() && of_->connected_clients >= of_->clients.connections)
       throw error(code::resource_exhausted, "clients have " + std::to_string(of_->clients.connections) +
                                                 " connections to this process already (client_limits::connections)");
@@ -382,8 +383,8 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     if (link_->send_within(std::move(p), most.outgoing)) return;
     fail(call,
          error(code::resource_exhausted, "the client has not read " + std::to_string(most.outgoing) +
-                                             " bytes of results of earlier steps (client_limits::outgoing): let fewer "
-                                             "steps with large results run at once"),
+                                             " bytes of results of earlier steps (client_limits::outgoing): run fewer "
+                                             "steps with large results at once, or read their results"),
          until_sent);
   }
   void stop(message const& m) {
@@ -414,7 +415,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     read_body(m.body, said);
     std::lock_guard lock(mutex_);
     auto const at = shares_.find(said.share);
-    if (at == shares_.end() || (is_client() && requests_ >= of_->clients.requests)) return;  // it is a wish
+    if (at == shares_.end() || (is_client() && requests_ >= of_->clients.requests)) return;  // trim is only a hint
     do_later([what = at->second, held = is_client() ? hold(0) : nullptr] { what->compiled->trim(); });
   }
   void pull(message const& m) {
@@ -499,7 +500,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     if (is_client()) of_->net->client_work().post(client_, std::move(f));
     else asio::post(of_->net->work(), std::move(f));
   }
-  // What is no request ends the connection; what it can't have, does not.
+  // A malformed request closes the connection; a refused one does not.
   struct no_request {
     failure why;
   };

@@ -15,11 +15,11 @@
 
 namespace rill {
 
-/// What a server has, beside what its cluster says.
+/// What a server has, besides what its cluster says.
 struct server_options {
   int threads = 0;                        ///< for kernels; 0: one for each processor that the process may use
   std::shared_ptr<container> state = {};  ///< where its variables live; empty: a new one
-  std::vector<std::shared_ptr<device>> devices = {};  ///< beside its host
+  std::vector<std::shared_ptr<device>> devices = {};  ///< besides its host
   /// The certificates by which the processes of the cluster know each other, and
   rill::tls tls = {};
   /// or the key that they share.

@@ -310,13 +310,13 @@ class step_exchange final : public exchange {
   failure why_;
 };
 
-/// The steps that a task takes part in, by their masters. A neighbour's values may come before the connection of their
-/// master has, or behind its end. What has come for a master that is not there is let go after `patience`, and before
-/// that if it is too much.
+/// The steps that a task takes part in, by their masters. A neighbour's values may arrive before their master has
+/// connected or after it has left. Values for an absent master are dropped after `patience`, or earlier if they exceed
+/// a limit.
 class step_table : public std::enable_shared_from_this<step_table> {
  public:
   using clock = std::chrono::steady_clock;
-  /// The most masters that are not there and are known, and the most bytes of values that have come for these.
+  /// The most absent masters that are remembered, and the most bytes of values that have come for these.
   static constexpr std::size_t most_absent = 1000;
   static constexpr std::uint64_t most_absent_bytes = std::uint64_t{256} << 20;
   /// The most steps of a master that are known to have failed before anything of them has come.
@@ -419,7 +419,7 @@ class step_table : public std::enable_shared_from_this<step_table> {
     for (auto const& [_, m] : masters_) n += m.steps.size();
     return n;
   }
-  /// The number of masters that are there, or that were or may be soon.
+  /// The number of connected and remembered masters.
   std::size_t masters() const {
     std::lock_guard lock(mutex_);
     return masters_.size();
@@ -443,7 +443,7 @@ class step_table : public std::enable_shared_from_this<step_table> {
   static failure absent() {
     return failed(code::unavailable, {"the process that has begun the step is not connected to this one"});
   }
-  // For so long a master that has not come may be on its way, or a task not know that it has left.
+  // Until then a master may still connect, or a task may not know yet that it has left.
   std::chrono::nanoseconds patience() const {
     auto const& o = peers_->net()->options();
     return o.silence + 2 * o.connect_timeout;
@@ -468,7 +468,7 @@ class step_table : public std::enable_shared_from_this<step_table> {
     m.steps.clear();
     absent_bytes_ -= std::exchange(m.absent_bytes, 0);
   }
-  // Ends the steps of masters that are not there since before `latest`, and forgets those that are longest away.
+  // Ends the steps of masters absent since before `latest`; if there are too many, forgets those absent the longest.
   void drop_absent(clock::time_point latest, ended_steps& gone) {
     std::vector<std::pair<clock::time_point, std::uint64_t>> all;
     for (auto& [process, m] : masters_) {

@@ -1,5 +1,4 @@
-// Threads for what others have asked for and what takes long. Whoever asks for much waits for that alone: the others
-// take turns with it.
+// A thread pool that is fair between askers: one who asks for much delays mostly itself.
 #pragma once
 #include <condition_variable>
 #include <cstddef>
@@ -16,8 +15,8 @@
 
 namespace rill::net {
 
-/// Runs pieces of work on a few threads, which start with the first pieces. Of one asker a single piece runs at a time,
-/// in the order in which they came; askers take turns.
+/// Runs pieces of work on a few threads, which start with the first pieces. At most one piece of an asker runs at a
+/// time, in order of arrival; askers take turns.
 class turns {
  public:
   using piece = std::function<void()>;
@@ -29,7 +28,7 @@ class turns {
   turns(turns const&) = delete;
   turns& operator=(turns const&) = delete;
 
-  /// Runs `f` for an asker, and lets go of it. On any thread, without waiting. `f` must not throw.
+  /// Runs `f` for an asker, then destroys it. On any thread, without waiting. `f` must not throw.
   void post(std::string const& asker, piece f) {
     std::lock_guard lock(mutex_);
     if (is_over_) return;
@@ -69,7 +68,7 @@ class turns {
   void start() try {
     threads_.emplace_back([this] { work(); });
   } catch (error const&) {
-    if (threads_.empty()) throw;  // otherwise the threads that are there do it
+    if (threads_.empty()) throw;  // otherwise the threads that were started do it
   }
   // The caller holds the lock, and one is ready.
   std::map<std::string, queue>::iterator next() {
@@ -108,7 +107,7 @@ class turns {
   std::condition_variable changed_;
   std::vector<rill::detail::thread> threads_;
   std::size_t idle_ = 0;   // threads that wait
-  std::size_t ready_ = 0;  // askers of which a piece waits and none runs
+  std::size_t ready_ = 0;  // askers with waiting pieces and none running
   std::uint64_t count_ = 0;
   bool is_over_ = false;
   std::map<std::string, queue> askers_;

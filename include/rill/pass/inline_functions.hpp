@@ -19,8 +19,8 @@
 namespace rill {
 
 /// Inlines functions in a bound subgraph, and in the inlined bodies. Nodes keep the devices that they ask for, in the
-/// bodies of branches and loops too; what these leave open is as the call asks. Returns whether it changed the
-/// subgraph. Throws if `step`, which may be null, is cancelled or late.
+/// bodies of branches and loops too; what they leave open is filled in from the call's constraint. Returns whether
+/// it changed the subgraph. Throws if `step`, which may be null, is cancelled or late.
 bool inline_functions(subgraph& sub, container& state, pass_report* report, step_context const* step = nullptr);
 
 #if RILL_RUNTIME
@@ -165,7 +165,7 @@ class inliner {
         *body = std::make_shared<subgraph const>(std::move(copy));
       }
   }
-  // What is near another node does not ask for what is asked for around that.
+  // A node recorded by `near` ignores the constraint around the call.
   static std::string device_in(node const& call, node const& n) {
     if (!n.colocated.empty()) return n.device;
     if (call.device.empty() || n.device.empty()) return n.device.empty() ? call.device : n.device;

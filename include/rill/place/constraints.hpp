@@ -297,13 +297,13 @@ class place_constraints {
     said.insert(said.end(), within.begin(), within.end());
     return said.empty() ? "" : "; what ties them: " + list_of_texts(said, [](auto const& s) { return s; });
   }
-  // Says what a member of the group has to do with a demand of a node that is none.
+  // Says how a member of the group is tied to a demand of a node outside the group.
   std::string tie_to(place_demand const& d) const {
     auto const& n = sub_[d.node];
     auto const name = in_quotes(n.name), by = in_quotes(d.by);
     if (d.by_use) return by + " takes " + name;
     if (has_bodies(n)) return by + " is in a body of " + name;
-    return n.colocated.empty() ? "a node takes " + name + " and " + by : name + " is near " + by;
+    return n.colocated.empty() ? "one node takes both " + name + " and " + by : name + " is near " + by;
   }
   // Returns a wish of a group that contradicts another one: the first if no single one does.
   place_demand const& opposed(constrained_group const& g, place_demand const& d, device_set const& wanted) {

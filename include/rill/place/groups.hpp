@@ -59,7 +59,7 @@ struct place_surroundings {
 
 namespace detail {
 
-/// Returns the device that a recorded node asks for, or that one asks for beside which it runs; empty: none. `find`
+/// Returns the device that a recorded node, or the node that it is near, asks for; empty: none. `find`
 /// returns recorded nodes by name, and may be empty; `n` may be null.
 inline std::string wish_beside(std::function<node const*(std::string_view)> const& find, node const* n) {
   while (find && n && n->device.empty() && !n->colocated.empty()) n = find(n->colocated);
@@ -70,7 +70,7 @@ inline std::string wish_beside(std::function<node const*(std::string_view)> cons
 /// extents are bound, so that an open one is settled by a kernel.
 std::optional<place_reason> host_reason(node const& n, std::span<type const> inputs, bool bound = true);
 
-/// Whether a node touches files, queues or other state by name, beside variables. What the nodes in its bodies touch
+/// Whether a node touches files, queues or other state by name, besides variables. What the nodes in its bodies touch
 /// does not count.
 bool touches_outside_state(node const& n);
 
@@ -101,7 +101,7 @@ template <class F> void for_each_node_in_bodies(node const& n, F const& f) {
   for_each_node_in_bodies(n, f, called);
 }
 
-/// Returns what a device's name asks for where nodes within a constraint of the name `outer` ask for `inner`.
+/// Returns the device's name for `inner` recorded within `outer`: what `inner` leaves open comes from `outer`.
 inline std::string wish_within(std::string const& outer, std::string const& inner) {
   if (outer.empty() || inner.empty()) return outer.empty() ? inner : outer;
   return nested(device_name::parse(outer), device_name::parse(inner)).text();
@@ -112,9 +112,9 @@ template <class F> class wishes_in_bodies {
  public:
   explicit wishes_in_bodies(F const& f) : f_(f) {}
 
-  /// Calls `f(inner, device)` with each, and the device that it asks for; empty: for none. Nodes of a function that ask
-  /// for a device leave open what the call of the function asks for. If none of its nodes ask for a place, the call
-  /// does. Returns whether there is one.
+  /// Calls `f(inner, device)` with each, and the device that it asks for; empty: for none. In a function, what a node's
+  /// device name leaves open is filled in from the call's constraint. If no node of it asks for a place, the call's
+  /// constraint itself counts. Returns whether there is a node that asks.
   bool of(node const& n, std::string const& around = {}) {
     bool ask = false;
     for_each_body(n, [&](subgraph const& body) { ask |= in(body, around); });
@@ -143,7 +143,7 @@ template <class F> class wishes_in_bodies {
     }
     return ask;
   }
-  // What is near another node does not ask for what is asked for around it.
+  // A node recorded by `near` ignores the constraint around it.
   static std::string wish_of(node const& n, std::string const& around) {
     return n.colocated.empty() ? wish_within(around, n.device) : n.device;
   }
@@ -248,8 +248,8 @@ class place_groups {
     }
   }
 
-  // A node that is placed on a task with its bodies lies where the nodes in them do: where the state by name is that
-  // they touch, and where they ask to be.
+  // A node that is placed on a task with its bodies is placed where the nodes in its bodies must be: with the named
+  // state that they touch, and where they ask to run.
   void constrain_whole(std::uint32_t i, node const& n) {
     if (!has_bodies(n)) return constrain_by_state(i, n);
     for_each_wish_in_bodies(n, [&](node const& inner, std::string const& wish) {

@@ -29,9 +29,9 @@ struct session_options {
   log_callback log = {};                  ///< where `print` writes; empty: nowhere
   pass_options passes = {};               ///< which rewrites are done
   rill::execution execution = execution::automatic;   ///< how the nodes of a step are walked
-  std::vector<std::shared_ptr<device>> devices = {};  ///< beside the host, which has what none of them does. `cpu:0` is
+  std::vector<std::shared_ptr<device>> devices = {};  ///< besides the host, which has what they lack. `cpu:0` is
                                                       ///< the host: its threads are the session's
-  bool soft_placement = false;   ///< whether a wish for a device that is not there, or has no kernel, is passed over
+  bool soft_placement = false;   ///< whether a constraint on a device that is absent, or has no kernel, is ignored
   place_chooser placement = {};  ///< chooses among the devices that constraints leave; empty: `choose_near_inputs`
   rill::target target = {};      ///< the tasks of a cluster on which steps run; empty: they run here
   std::size_t plans = 256;       ///< compiled steps that are kept; the one used longest ago goes first

@@ -17,7 +17,7 @@ class pool;
 struct task_options {
   int threads = 0;                                    ///< 0: one for each processor that the process may use
   std::shared_ptr<container> state = {};              ///< where its variables live; empty: a new one
-  std::vector<std::shared_ptr<device>> devices = {};  ///< beside its host
+  std::vector<std::shared_ptr<device>> devices = {};  ///< besides its host
 };
 
 /// A task of this process.

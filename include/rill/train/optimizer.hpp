@@ -40,7 +40,7 @@ std::vector<variable_gradient> variable_gradients(value loss, std::vector<variab
 /// `adam{}.apply(truncated(variable_gradients(loss)))`.
 std::vector<variable_gradient> truncated(std::vector<variable_gradient> gradients);
 
-/// How an optimizer shrinks weights, beside what the gradient says: `adam{.weight_decay = {.decoupled = 0.01}}`. A
+/// How an optimizer shrinks weights, besides what the gradient says: `adam{.weight_decay = {.decoupled = 0.01}}`. A
 /// sparse gradient is made dense if either is set, because every row shrinks.
 struct weight_decay {
   double l2 = 0;         ///< adds l2 * w to the gradient, as a penalty l2 / 2 * |w|² in the loss would
@@ -85,8 +85,8 @@ inline graph& graph_of(std::vector<variable_gradient> const& all) {
 /// Returns the job and the task that a variable, or the variable that it is near, was recorded for; empty: none.
 std::string task_asked_for(variable_value v);
 
-/// Runs `f`, which records state beside slots, such as a count of steps, and its updates. If `v` was recorded for a
-/// task or a job, the state is as well: who trains `v` needs no other task for it.
+/// Runs `f`, which records state besides slots, such as a count of steps, and its updates. If `v` asks for a job or a
+/// task, so does the state, so training `v` needs no other task.
 template <class F> auto with_task_of(variable_value v, F&& f) {
   auto task = task_asked_for(v);
   return task.empty() ? f() : graph_of(v).placed_as(std::move(task), {}, std::forward<F>(f));

@@ -122,7 +122,7 @@ TEST(state_on_tasks, is_refused_if_its_nodes_ask_for_different_tasks) {
     for (auto const& e : {thrown_by([&] { s.run({{x, 1.f}}, put); }), thrown_by([&] { s.run(take); })}) {
       EXPECT_EQ(e.code(), code::invalid_argument);
       EXPECT_EQ(e.message(),
-                "the nodes of queue 'q' must lie together, and ask for different tasks: 'q/enqueue' asks for "
+                "the nodes of queue 'q' must lie together but ask for different tasks: 'q/enqueue' asks for "
                 "'/job:ps', 'q/dequeue' asks for '/job:worker/task:1': change a constraint");
     }
   }
@@ -140,7 +140,7 @@ TEST(state_on_tasks, stays_where_a_step_has_put_it_while_the_graph_grows) {
   auto const e = thrown_by([&] { s.run(elsewhere); });
   EXPECT_EQ(e.code(), code::invalid_argument);
   EXPECT_EQ(e.message(),
-            "the queue 'q' lies on '/job:worker/task:0', where an earlier step of the session has put it, and "
+            "the queue 'q' lies on '/job:worker/task:0', where an earlier step placed it, but "
             "'q/dequeue' asks for '/job:ps/task:1': record all of its nodes before the first step, or change the "
             "constraint");
 }

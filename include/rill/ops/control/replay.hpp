@@ -139,13 +139,13 @@ RILL_INLINE replay::replay(graph& here, subgraph const& body, std::vector<value>
   }
 }
 
-// Returns the number of the body's node beside which others run; UINT32_MAX: it is not in the body.
+// Returns the index of a body's node by name, if other nodes are near it; UINT32_MAX: there is no such node.
 RILL_INLINE std::uint32_t replay::number_of(std::string_view neighbour) const {
   auto const at = neighbours_.find(neighbour);
   return at == neighbours_.end() ? UINT32_MAX : at->second;
 }
 
-// Returns what a node of the body asks for here: the node beside which it runs is a copy, or a node outside.
+// Returns a node's constraints as its copy needs them: `colocated` names the copy of the neighbour, or a node outside.
 RILL_INLINE node replay::wishes_of(node const& n) const {
   node wishes;
   wishes.name = n.name;

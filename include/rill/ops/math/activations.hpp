@@ -1,4 +1,4 @@
-// Functions composed of other operations: reciprocal, rsqrt, clamp, and the activations beside relu, sigmoid,
+// Functions composed of other operations: reciprocal, rsqrt, clamp, and the activations besides relu, sigmoid,
 // softplus and smooth_units.hpp. They take handles, or symbolic numbers in a lambda of `fuse`. In a graph they are
 // several nodes, which the fusion pass merges. 16-bit floats are computed as float32 and rounded once
 // (docs/guide/precision.md).

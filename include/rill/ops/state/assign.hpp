@@ -110,13 +110,13 @@ inline variable_value variable(value first, std::string_view name, variable_opti
 value initial_value(variable_value v);
 template <type T> expr<T> initial_value(variable_expr<T> v) { return expr<T>{initial_value(variable_value(v))}; }
 
-/// Stands for the variables that have no value: `initializer(g, only_missing)`.
+/// Tag for `initializer(g, only_missing)`.
 struct only_missing_t {};
 inline constexpr only_missing_t only_missing{};
 
 /// Returns an operation that assigns its first value to every variable of the graph that has no value. A variable that
-/// has one is left as it is: that is decided where it lies, and no update comes in between, so other steps may train
-/// meanwhile. Variables on a task that was started anew get their values back this way, and the others go on.
+/// has one is left as it is; the check and the assignment are atomic, so other steps may train meanwhile. Gives the
+/// variables of a restarted task their first values again (trained values need a checkpoint), and leaves the others.
 operation initializer(graph& g, only_missing_t);
 
 }  // namespace rill

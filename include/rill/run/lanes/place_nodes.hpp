@@ -30,7 +30,7 @@ inline bool can_run_as(session_devices& devices, node const& placed, op_def cons
   return std::none_of(devices.begin(), devices.end(),
                       [&](auto& d) { return d.name == placed.device && !has_kernel(*d.on, op); });
 }
-/// Whether a device of a user's own has a kernel of an operation.
+/// Whether a user-defined device has a kernel for the operation.
 inline bool is_devices_own(session_devices& devices, op_def const& op) {
   return std::any_of(devices.begin(), devices.end(), [&](auto& d) {
     auto const* const own = d.on->kernels();
@@ -67,7 +67,7 @@ inline std::vector<place_target> place_targets(session_devices& devices) {
 }
 
 /// Returns the number among `targets` of the device on which a variable lies that has a value. Several devices may
-/// share the host's memory: then it is the one that the variable asks for, or the one beside which it lies.
+/// share the host's memory: then it is the one that the variable, or the variable that it is near, asks for.
 inline std::optional<std::uint32_t> home_of(variable_state const& v, session_devices& devices,
                                             std::span<place_target const> targets) {
   auto const home = v.home();

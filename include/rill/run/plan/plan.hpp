@@ -99,7 +99,7 @@ struct plan : plan_ids {
   std::shared_ptr<compiled_functions> functions;      ///< null: the enclosing plan has them
   std::vector<std::shared_ptr<keeps_memory>> bodies;  ///< that its kernels run
   std::vector<instruction_id> body_of;                ///< of each body: the instruction whose kernel runs it
-  std::vector<std::string> devices;                   ///< the full names of the session's, beside its host
+  std::vector<std::string> devices;                   ///< the full names of the session's, besides its host
 
   /// Whether instructions run as soon as what they wait for has run, rather than one after the other.
   bool forks() const { return !schedule.empty(); }

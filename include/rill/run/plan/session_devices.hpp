@@ -1,4 +1,4 @@
-// The devices of a session beside its host.
+// The devices of a session besides its host.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -55,7 +55,7 @@ inline void (*add_wishes)(subgraph&) = nullptr;
 
 }  // namespace detail
 
-/// The devices of a session beside its host, by number.
+/// The devices of a session besides its host, by number.
 class session_devices {
  public:
   session_devices(std::span<std::shared_ptr<device> const> devices, session_placement how) : how_(std::move(how)) {
@@ -74,8 +74,8 @@ class session_devices {
     return nullptr;
   }
   /// Records the device that a step being compiled has chosen for a variable. The step's bodies are placed later, and
-  /// while the variable has no value they must choose the same device. In a session on tasks, records the task that has
-  /// state by name, where all steps find it.
+  /// while the variable has no value they must choose the same device. In a session on tasks, also records the task
+  /// that holds named state, so that later steps agree.
   void plan_home(std::string const& name, std::uint32_t device) {
     std::lock_guard lock(mutex_);
     homes_[name] = device;
@@ -101,7 +101,7 @@ class session_devices {
   std::map<std::string, std::uint32_t, std::less<>> homes_;  // as steps were compiled last
 };
 
-/// Whether there are devices beside the host.
+/// Whether there are devices besides the host.
 inline bool has_devices(session_devices const* all) { return all != nullptr && !all->empty(); }
 
 }  // namespace rill

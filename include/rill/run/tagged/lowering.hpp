@@ -183,7 +183,7 @@ class lowering {
       r.done = free ? std::move(controls) : nodes{at};
       return r;
     }
-    // Returns the nodes that the copy of node i waits for, beside its inputs.
+    // Returns the nodes that the copy of node i waits for, besides its inputs.
     nodes controls_of(std::uint32_t i) const {
       auto const& n = body_[i];
       nodes controls;

@@ -102,12 +102,12 @@ class state_places {
     bool asks = false;
     for (auto const& w : wishes) {
       auto const& wanted = wished_.called(w.device);
-      if (wanted.empty()) continue;  // its node is refused, or soft placement passes over it
+      if (wanted.empty()) continue;  // its node is refused, or soft placement ignores the constraint
       able &= wanted, asks = true;
     }
     if (able.empty())
       throw error(code::invalid_argument,
-                  "the nodes of " + name + " must lie together, and ask for different tasks: " +
+                  "the nodes of " + name + " must lie together but ask for different tasks: " +
                       list_of_texts(wishes, says) + ": change a constraint",
                   n.name);
     auto const before = devices_.planned_home(name);
@@ -123,7 +123,7 @@ class state_places {
     });
     throw error(code::invalid_argument,
                 "the " + name + " lies on " + in_quotes(detail::task_of(targets_[from].name).text()) +
-                    ", where an earlier step of the session has put it, and " + says(*other) +
+                    ", where an earlier step placed it, but " + says(*other) +
                     ": record all of its nodes before the first step, or change the constraint",
                 n.name);
   }
@@ -216,8 +216,8 @@ class task_placer {
     return at != homes_.end() ? std::optional(at->second) : std::nullopt;
   }
   // Finds the variables of a step and of all bodies in it that have a value somewhere: asks all tasks at once. If
-  // several have one, the first task does. A task that is not there is missed only if a variable that is nowhere else
-  // may lie there: it must not get a second home.
+  // several tasks have a value, the first counts. A task that is not connected is an error only if a variable found on
+  // no other task may lie there: it must not be created twice.
   void find_homes(subgraph const& sub) {
     std::vector<std::string> names;
     auto const add = [&](node const& n) {
@@ -304,7 +304,7 @@ class task_placer {
   }
   void narrow(std::string const& wish, device_set& common) {
     auto const& able = wished_.called(wish);
-    if (!able.empty()) common &= able;  // soft placement passes over a wish for what is not there
+    if (!able.empty()) common &= able;  // soft placement ignores a constraint that no task satisfies
   }
   std::string wish_of(node const& variable) const {
     auto const* const recorded = how_.recorded.find_node ? how_.recorded.find_node(variable.name) : nullptr;

@@ -59,7 +59,7 @@ class registered_share {
   virtual bool is_ready() const { return true; }
   /// Starts it and returns. If it throws, nothing has been started.
   virtual void start(share_run with, completion done) = 0;
-  /// Asks for the stages in `which` of its plan as text. The share outlives the answer.
+  /// Requests the text of the plan's stages in `which`. The share outlives the answer.
   virtual task_answer<std::string> ask_to_explain(stages which) const = 0;
   /// Returns the stages in `which` of its plan as text.
   std::string explain(stages which) const { return ask_to_explain(which).get(); }
@@ -80,15 +80,15 @@ class task {
   virtual device_name const& name() const = 0;
   /// Asks for the full names of its devices, the host first. The task outlives the answer.
   virtual task_answer<std::vector<device_name>> ask_devices() const = 0;
-  /// Asks of each variable by name whether it has a value here. The task outlives the answer.
+  /// Asks, for each variable name, whether the task has a value for it. The task outlives the answer.
   virtual task_answer<std::vector<bool>> ask_values(std::vector<std::string> const& variables) const = 0;
-  /// Has it compile its share of a step for inputs of these types. The answer throws what compiling a step throws.
+  /// Asks the task to compile its share of a step for inputs of these types. The answer throws what compiling throws.
   virtual task_answer<std::shared_ptr<registered_share>> ask_to_add(subgraph share, std::vector<type> const& fed,
                                                                     share_setting const& how) = 0;
 
   /// Returns the full names of its devices, the host first.
   std::vector<device_name> devices() const { return ask_devices().get(); }
-  /// Returns of each variable by name whether it has a value here.
+  /// Returns, for each variable name, whether the task has a value for it.
   std::vector<bool> have_values(std::vector<std::string> const& variables) const { return ask_values(variables).get(); }
   /// Compiles its share of a step for inputs of these types. Throws what compiling a step throws.
   std::shared_ptr<registered_share> add(subgraph share, std::vector<type> const& fed, share_setting const& how) {

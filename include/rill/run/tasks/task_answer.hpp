@@ -15,11 +15,11 @@
 
 namespace rill {
 
-/// What a task was asked for. It may be on its way, and whoever wants it waits for it. If it is destroyed before,
-/// nobody waits for it any more.
+/// A future of a task's answer, which unlike std::future may be computed in `get`, on the caller's thread. Destroying
+/// it abandons the answer.
 template <class T> class task_answer {
  public:
-  /// `get` waits for it and returns it, or throws why it does not come; is called once at the most.
+  /// `get` waits for it and returns it, or throws the error of the request; is called once at the most.
   explicit task_answer(std::function<T()> get) : get_(std::move(get)) {}
   /// Returns an answer that is there.
   static task_answer ready(T value) {
@@ -32,7 +32,7 @@ template <class T> class task_answer {
     return made;
   }
 
-  /// Waits for it and returns it, or throws why it does not come. Is called once at the most.
+  /// Waits for it and returns it, or throws the error of the request. Is called once at the most.
   T get() { return std::exchange(get_, {})(); }
   /// Whether the thread that calls `get` computes it.
   bool is_computed() const { return is_computed_; }
@@ -68,7 +68,7 @@ template <class List, class Ask> auto ask_all(List&& of, Ask const& ask) {
 }
 
 /// Waits for all answers, and returns them in their order, each with its value or its error. Up to `threads` threads,
-/// the caller's among them, compute what is computed here; if the system starts fewer, these do it.
+/// the caller's among them, compute what is computed here; if fewer can be started, those that were do it all.
 template <class T> std::vector<expected<T>> wait_for_all(std::vector<task_answer<T>> asked, int threads) {
   std::vector<std::optional<expected<T>>> got(asked.size());
   auto const take = [&](std::size_t i) noexcept {
@@ -92,7 +92,7 @@ template <class T> std::vector<expected<T>> wait_for_all(std::vector<task_answer
     auto const most = std::min(computed.size(), static_cast<std::size_t>(std::max(threads, 1)));
     others.reserve(most);
     while (others.size() + 1 < most) others.emplace_back(compute);
-  } catch (...) {  // the threads that there are do it
+  } catch (...) {  // those that were started do all of it
   }
   compute();
   for (auto& t : others) t.join();
