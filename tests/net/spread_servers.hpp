@@ -24,15 +24,15 @@ class task_with_device final : public task {
  public:
   explicit task_with_device(std::shared_ptr<task> of) : of_(std::move(of)) {}
   device_name const& name() const override { return of_->name(); }
-  std::vector<device_name> devices() const override { return of_->devices(); }
-  std::vector<bool> have_values(std::vector<std::string> const& variables) const override {
-    return of_->have_values(variables);
+  task_answer<std::vector<device_name>> ask_devices() const override { return of_->ask_devices(); }
+  task_answer<std::vector<bool>> ask_values(std::vector<std::string> const& variables) const override {
+    return of_->ask_values(variables);
   }
-  std::shared_ptr<registered_share> add(subgraph share, std::vector<type> const& fed,
-                                        share_setting const& how) override {
+  task_answer<std::shared_ptr<registered_share>> ask_to_add(subgraph share, std::vector<type> const& fed,
+                                                            share_setting const& how) override {
     for (auto& n : share.nodes)
       if (hash(n.name) % 2 == 0 && may_lie_there(share, n)) n.device = spread::devices().front()->name();
-    return of_->add(std::move(share), fed, how);
+    return of_->ask_to_add(std::move(share), fed, how);
   }
 
  private:

@@ -99,6 +99,16 @@ TEST(batches, reuse_one_buffer_unless_the_caller_keeps_it) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(kept[i], copies[i]));
 }
 
+TEST(batches, of_one_size_keep_it_where_batches_of_another_size_stopped) {
+  auto whole = batches(std::tuple{tensor(dtype::int32, {10})}, 4, epochs(2), {.partial = false});
+  whole.resume({.epoch = 0, .index = 3});
+  std::vector<std::int64_t> sizes;
+  for (auto const& [x] : whole) sizes.push_back(x.shape()[0]);
+  EXPECT_EQ(sizes, (std::vector<std::int64_t>{4, 4, 4}));
+  whole.resume({.epoch = 1, .index = 7});  // of which three are left
+  EXPECT_EQ(whole.position().epoch, 2);
+}
+
 TEST(batches, resume_at_a_saved_position) {
   for (std::int64_t stop = 0; stop < 9; ++stop) {
     auto whole = batches(numbered(10), 4, epochs(3)), rest = batches(numbered(10), 4, epochs(3));

@@ -184,6 +184,12 @@ TEST(metrics, refuse_what_they_can_not_count) {
   refused("mse: expected numbers", [&] { mse.update(tensor(std::string("a")), tensor(std::string("b"))); });
 }
 
+TEST(folds, split_off_as_many_examples_as_the_fraction_says_in_decimals) {
+  EXPECT_EQ(train_test_split(100, 0.07).testing.size(), 7u);  // 0.07 * 100 is 7.000000000000001
+  EXPECT_EQ(train_test_split(100, 0.29).testing.size(), 29u);
+  EXPECT_EQ(train_test_split(10, 0.21).testing.size(), 3u);
+}
+
 TEST(splits, hold_each_example_once_and_repeat_by_seed) {
   auto const folds = k_folds(11, 3, 5);
   ASSERT_EQ(folds.size(), 3u);

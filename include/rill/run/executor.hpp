@@ -186,6 +186,8 @@ inline bool is_fed_again(run_request& r, endpoint to) {
 // Takes the host, cpu:0, out of the devices of a session: its threads are the session's own. Refuses two devices of one
 // name, and the absence of one.
 inline session_options with_host(session_options o) {
+  if (o.state && !o.target.tasks.empty())
+    throw error(code::invalid_argument, "a session on tasks has their variables, and was given a container");
   if (change_session_options) change_session_options(o);
   if (!o.devices.empty() && !o.target.tasks.empty())
     throw error(code::invalid_argument, "a session on tasks has their devices, and was given others");

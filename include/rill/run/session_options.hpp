@@ -23,7 +23,7 @@ struct session_options {
   int threads = 0;                        ///< that compute, the caller's included; 0: one for each processor
                                           ///< that the process may use (affinity, quota of a cgroup)
   std::shared_ptr<rill::pool> pool = {};  ///< the caller's own; then `threads` is ignored
-  std::shared_ptr<container> state = {};  ///< where variables live; empty: a new one
+  std::shared_ptr<container> state = {};  ///< where variables live; empty: a new one. With a target none may be given
   allocator* memory = nullptr;            ///< of variables and of what steps compute, but for constants, those that
                                           ///< are folded too. Null: host_allocator(). It must outlive all tensors
   log_callback log = {};                  ///< where `print` writes; empty: nowhere

@@ -223,7 +223,7 @@ RILL_INLINE void batch_sequence::count(tensor& t) try {
 }
 
 RILL_INLINE void batch_sequence::start_next_epoch_at_end() {
-  if (position_.index < (options_.partial ? rows_ : rows_ / size_ * size_)) return;
+  if (position_.index + (options_.partial ? 1 : size_) <= rows_) return;
   ++position_.epoch;
   position_.index = 0;
 }

@@ -84,7 +84,8 @@ RILL_INLINE std::vector<data_split> k_folds(std::int64_t n, std::int64_t folds, 
 }
 
 RILL_INLINE data_split train_test_split(std::int64_t n, double testing, std::uint64_t seed) try {
-  auto const held = testing > 0 && testing < 1 && n > 0 ? std::ceil(testing * static_cast<double>(n)) : 0;
+  auto const part = testing * static_cast<double>(n);  // 0.07 · 100 is 7.000000000000001, which is not to become 8
+  auto const held = testing > 0 && testing < 1 && n > 0 ? std::ceil(part * (1 - 1e-15)) : 0;
   auto const count = static_cast<std::int64_t>(held);
   if (count < 1 || count >= n)
     throw error(code::invalid_argument, "train_test_split: expected a fraction that leaves examples for both, got " +

@@ -267,6 +267,8 @@ TEST(local_cluster, a_session_on_tasks_has_no_state_and_no_devices_of_its_own) {
   EXPECT_EQ(thrown_by([&] { session(g, cluster.target(), {.devices = {emulated("accelerator:0", {})}}); }).code(),
             code::invalid_argument);
   EXPECT_EQ(thrown_by([&] { session(g, target{{nullptr}}); }).code(), code::invalid_argument);
+  session_options own_state{.state = std::make_shared<container>()};
+  EXPECT_EQ(thrown_by([&] { session(g, two_jobs().target(), own_state); }).code(), code::invalid_argument);
 }
 
 TEST(local_cluster, a_loop_runs_where_its_variables_lie) {
