@@ -96,7 +96,7 @@ inline std::string placement_text(subgraph const& sub, placement const& p, std::
 /// and why. A variable without a value that a body takes lies where the step around it puts it.
 inline void place_nodes(subgraph& sub, plan_request const& with, std::string* text, bool is_body) {
   auto& devices = *with.devices;
-  if (add_wishes && devices.placement().graph) add_wishes(sub);
+  if (add_wishes && devices.placement().graph && devices.placement().soft) add_wishes(sub);
   auto const targets = place_targets(devices);
   place_options options{.soft_placement = devices.placement().soft, .choose = devices.placement().choose};
   options.around = devices.placement().recorded;

@@ -50,7 +50,7 @@ class partitioned_step final : public keeps_memory {
     first.fuse = false;  // each task fuses what it has
     task_places places;
     auto const place = [&](subgraph& s) {
-      if (add_wishes) add_wishes(s);
+      if (add_wishes && r.devices->placement().soft) add_wishes(s);
       task_placer placer(*r.tasks, *r.devices, r.state);
       places = placer.place(s);
       placement_ = placer.text();
