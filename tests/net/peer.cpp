@@ -225,6 +225,21 @@ TEST_F(peers_of_a_process, connect_again_when_it_has_hung_up) {
   EXPECT_EQ(call_of(p.ask_and_wait(3, question(3))), 3u);
 }
 
+TEST_F(peers_of_a_process, do_not_wait_for_one_that_was_there_and_is_gone) {
+  peer p(with(), at, {});
+  auto const latest = std::chrono::steady_clock::now() + 1h;
+  {
+    other_process const other(at, answer);
+    (void)p.wait_for_hello(latest);
+    p.reach(latest);  // it is there, so that nothing begins
+  }
+  outcome lost;
+  p.ask(1, question(1), lost.take());
+  auto const why = lost.wait().first;
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->code(), code::unavailable);
+}
+
 TEST_F(peers_of_a_process, give_up_one_that_does_not_say_who_it_is) {
   other_process const other(at, answer, {});
   peer p(with({.connect_timeout = 200ms}), at, {});

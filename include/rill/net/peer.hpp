@@ -70,8 +70,9 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
   void reach(std::chrono::steady_clock::time_point deadline) {
     check_process();
     std::unique_lock lock(mutex_);
+    if (ready_) return;  // one that was there and is lost is not waited for
     patient_until_ = std::max(patient_until_, deadline);
-    if (!ready_) connect(lock);
+    connect(lock);
   }
   hello_body wait(std::chrono::steady_clock::time_point deadline) {
     reach(deadline);
