@@ -107,7 +107,7 @@ TEST(network, says_of_each_address_of_a_name_why_it_is_not_reached) {
 
 TEST(network, begins_with_the_address_that_it_is_told) {
   auto const net = network::make({}, {});
-  for (std::size_t first : {0, 1, 5}) {
+  for (auto const first : {std::size_t{0}, std::size_t{1}, std::size_t{5}}) {
     small_queue const there;
     address const both{.host = test::name_with({"127.0.0.3", "127.0.0.1"}), .port = there.where().port};
     std::promise<bool> connected;
