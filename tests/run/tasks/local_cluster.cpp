@@ -250,8 +250,10 @@ TEST(local_cluster, a_task_that_has_lost_its_variables_gets_them_back_while_othe
     losses.wait(i);
     chief.run(missing);
     for (auto const before = steps.load(); steps.load() < before + 2;) std::this_thread::yield();
-    for (auto const& v : {kept, lost})
-      for (float each : chief.get(v).span<float>()) EXPECT_TRUE(std::isfinite(each)) << v.name();
+    for (auto const& v : {kept, lost}) {
+      auto const now = chief.get(v);
+      for (float each : now.span<float>()) EXPECT_TRUE(std::isfinite(each)) << v.name();
+    }
   }
   auto const at_ps = cluster.state("/job:ps/task:0").find_variable("kept");
   EXPECT_GT(at_ps->read().at<float>(0), 0) << "what had a value was trained on";

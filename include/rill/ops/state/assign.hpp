@@ -112,7 +112,7 @@ template <type T> expr<T> initial_value(variable_expr<T> v) { return expr<T>{ini
 
 /// Tag for `initializer(g, only_missing)`.
 struct only_missing_t {};
-inline constexpr only_missing_t only_missing{};
+inline constexpr only_missing_t only_missing{};  ///< the variables that have no value
 
 /// Returns an operation that assigns its first value to every variable of the graph that has no value. A variable that
 /// has one is left as it is; the check and the assignment are atomic, so other steps may train meanwhile. Gives the
