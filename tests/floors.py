@@ -55,7 +55,7 @@ def foreign(header, what):
 
 
 CONFIG = "rill/base/config.hpp"
-ASKED = re.compile(r"^(#if.*\bRILL_(((IO|NET)_)?RUNTIME|DEFINITIONS|KERNELS|COMPILED)\b|RILL_((IO|NET)_)?INLINE\b)")
+ASKED = re.compile(r"^(#if.*\bRILL_(((IO|NET|CUDA)_)?RUNTIME|DEFINITIONS|KERNELS|COMPILED)\b|RILL_((IO|NET|CUDA)_)?INLINE\b)")
 
 
 def asks_too_early(header):
@@ -71,7 +71,7 @@ def asks_too_early(header):
 
 # What marks a part of the run time, and the function of CMakeLists.txt that writes the unit which defines it.
 UNITS = {"RILL_RUNTIME": "rill_write_runtime", "RILL_IO_RUNTIME": "rill_write_io_runtime",
-         "RILL_NET_RUNTIME": "rill_write_net_runtime"}
+         "RILL_NET_RUNTIME": "rill_write_net_runtime", "RILL_CUDA_RUNTIME": "rill_write_cuda_runtime"}
 
 
 def outside_of_run_time(mark):

@@ -15,7 +15,7 @@ import sys
 
 from includes import INCLUDE, ROOT, closure, headers
 
-HOLDS = re.compile(r"#\s*if (RILL_(DEFINITIONS|KERNELS|RUNTIME|IO_RUNTIME|NET_RUNTIME)( \|\| )?)+$")  # true without the library
+HOLDS = re.compile(r"#\s*if (RILL_(DEFINITIONS|KERNELS|RUNTIME|IO_RUNTIME|NET_RUNTIME|CUDA_RUNTIME)( \|\| )?)+$")  # true without the library
 ASKS = re.compile(r"^ *# *if.*RILL_", re.M)
 
 

@@ -52,7 +52,7 @@ build() {
   cmake --build --preset "$preset" -j"$(nproc)" --target "$@"
 }
 # The programs of tests in which threads meet: of operations those that are no computations alone.
-thread_programs=(base device state run net train ops_threads)
+thread_programs=(base device state run net train ops_threads cuda)
 # labels NAME...: the regular expression of tests that have one of these labels.
 labels() {
   local IFS='|'

@@ -182,14 +182,14 @@ struct compiled {
 };
 
 /// Compiles CUDA text that includes this folder's and rill's headers. The elementary functions are those of
-/// include/rill/program, as they are: this folder's text stands for packets and for the standard library.
+/// include/rill/program, as they are: include/rill/cuda/text has what stands for packets and for the standard library.
 ///
 /// The options are what gives the processor's bits: no product is contracted with a sum, quotients and roots are
 /// rounded correctly, and subnormal numbers stay.
 inline compiled compile(std::string const& text, std::string const& architecture,
                         std::vector<std::string> const& more = {}) {
-  static std::string const standard = text_of("bench/gpu/text/standard.hpp");
-  static std::string const packet = text_of("bench/gpu/text/packet.hpp");
+  static std::string const standard = text_of("include/rill/cuda/text/standard.cuh");
+  static std::string const packet = text_of("include/rill/cuda/text/packet.cuh");
   std::vector<char const*> names{"rill/program/packet.hpp"}, texts{packet.c_str()};
   for (auto const* name :
        {"array", "bit", "compare", "complex", "concepts", "cstddef", "cstdint", "limits", "type_traits"})

@@ -4,3 +4,6 @@
 #if RILL_TEST_NET
 #include <rill/net.hpp>
 #endif
+#if RILL_TEST_CUDA
+#include <rill/cuda.hpp>
+#endif

@@ -2,11 +2,13 @@
 // nothing in their names or attributes makes them what they don't declare to be.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -311,6 +313,7 @@ template <class F> value twice(value x, F const& f) {
 struct cube_op : rill::elementwise<cube_op, 1> {
   static constexpr std::string_view name = "cube";
   static constexpr rill::dtypes elements = rill::dtypes::floats;
+  static constexpr bool has_formula = true;  // apply only calls functions of numbers
   template <class S> static S apply(S x) { return x * x * x; }
   template <class V> static std::vector<rill::gradient> grad(rill::gradient_request const& r) {
     V const x = r.in(0);
@@ -537,6 +540,12 @@ TEST(own_operations, that_are_elementwise_are_called_in_the_lambda_of_a_fuse) {
   auto const x = placeholder<float, 2>(g, "x");
   auto const y = fuse<"shifted_cube">([](auto v) { return mine::cube_op::apply(v) + 1.f; }, x);
   EXPECT_EQ(session{g}.run({{x, vector<float>({1, 2})}}, y).at<float>(1), 9);
+}
+
+TEST(own_operations, that_are_elementwise_have_a_formula_if_they_say_so) {
+  std::array<std::string_view, 2> const names{"a", "b"};
+  EXPECT_EQ(definition<mine::cube_op>().elementwise->formula(names.data()), "((a * a) * a)");
+  EXPECT_EQ(definition<mine::reversed_sub_op>().elementwise->formula, nullptr);
 }
 
 TEST(own_operations, travel_as_bytes_to_who_knows_them) {

@@ -10,8 +10,10 @@
 // RILL_IO_RUNTIME    the same for functions that need zlib or nlohmann-json: most of rill/io.hpp
 // RILL_COMPILED_NET  set by rill::compiled as well if it was built with Asio and Cereal: it has servers, too
 // RILL_NET_RUNTIME   the same for functions that need Asio: rill/net.hpp
+// RILL_CUDA_RUNTIME  the same for functions of rill/cuda.hpp
 // RILL_TLS           set where OpenSSL is linked: connections between processes may be encrypted
 // RILL_NET_INLINE    marks definitions behind RILL_NET_RUNTIME in the same way as RILL_INLINE does
+// RILL_CUDA_INLINE   marks definitions behind RILL_CUDA_RUNTIME in the same way as RILL_INLINE does
 // RILL_INLINE        marks definitions behind RILL_RUNTIME: inline if every unit has them, empty if one unit has them
 // RILL_IO_INLINE     marks definitions behind RILL_IO_RUNTIME in the same way
 // RILL_COMPILER      adds the compiler's name to the symbols that every program needs: g++ and clang lay out a lambda's
@@ -82,6 +84,16 @@
 #else
 #define RILL_NET_INLINE inline
 #define RILL_NET_RUNTIME 1
+#endif
+
+#if RILL_COMPILED
+#define RILL_CUDA_INLINE
+#elif defined(RILL_SEPARATE)
+#define RILL_CUDA_INLINE
+#define RILL_CUDA_RUNTIME RILL_RUNTIME
+#else
+#define RILL_CUDA_INLINE inline
+#define RILL_CUDA_RUNTIME 1
 #endif
 
 namespace rill::detail {

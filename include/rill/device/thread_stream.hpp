@@ -2,7 +2,9 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <utility>
 
 #include "rill/base/error.hpp"
 #include "rill/base/thread.hpp"
@@ -11,12 +13,17 @@
 
 namespace rill {
 
+/// Runs one piece of work, and returns when the device has finished it.
+using work_runner = std::function<void(stream_work&)>;
+
 /// A stream whose work runs on one thread, which starts with the first work and sleeps while there is none. It counts
 /// the seconds that its work has at the device's set speed: a clock of its own, whatever the wall's says.
 class thread_stream final : public stream {
  public:
   /// `touch`: the emulated memory that the thread may touch. `paced`: each piece of work takes its seconds, or longer.
   explicit thread_stream(detail::touchable_range touch = {}, bool paced = false) : touch_(touch), paced_(paced) {}
+  /// Calls `runner` for each piece of work, on the stream's thread.
+  explicit thread_stream(work_runner runner) : paced_(false), runner_(std::move(runner)) {}
   /// Waits until all work is done.
   ~thread_stream();
 
@@ -40,8 +47,9 @@ class thread_stream final : public stream {
   bool has_turn() const { return (first_ && !stalled_) || (ending_ && !first_); }
   failure run(stream_work& work);
 
-  detail::touchable_range const touch_;
+  detail::touchable_range const touch_ = {};
   bool const paced_;
+  work_runner const runner_;        // empty: the work's own `run` is called
   std::atomic<double> seconds_{0};  // written by the thread alone
   std::mutex mutex_;
   stream_work *first_ = nullptr, *last_ = nullptr;
@@ -60,7 +68,6 @@ class thread_stream final : public stream {
 #if RILL_RUNTIME
 #include <chrono>
 #include <thread>
-#include <utility>
 
 #include "rill/base/float_environment.hpp"
 
@@ -162,7 +169,8 @@ RILL_INLINE failure thread_stream::run(stream_work& work) {
   auto const begin = sleeps ? clock::now() : clock::time_point();
   detail::default_float_environment const environment;
   try {
-    work.run();
+    if (runner_) runner_(work);
+    else work.run();
   } catch (...) {
     return caught_failure();
   }

@@ -4,9 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "rill/base/parallel.hpp"
+#include "rill/program/collapse.hpp"
 #include "rill/program/passes.hpp"
 #include "rill/type/shape.hpp"
 
@@ -37,7 +39,6 @@ class bound_program {
   static constexpr std::size_t single_thread_work = 1 << 18;
   static constexpr std::size_t few_registers = 32;
 
-  enum class access : std::uint8_t { direct, scalar, strided };
   struct operand {
     access how = access::direct;
     std::size_t size = 4;                          // bytes of an element
@@ -81,47 +82,11 @@ RILL_INLINE bound_program::bound_program(program const& p, std::vector<shape> co
   assign_slots(p);
 }
 
-// Merges neighbouring axes over which every operand has a uniform stride.
 RILL_INLINE void bound_program::collapse(std::vector<shape> const& inputs, shape const& output) {
-  auto const rank = output.rank();
-  std::vector<std::array<std::int64_t, max_rank>> strides(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    std::int64_t apart = 1;
-    auto const missing = rank - inputs[i].rank();
-    for (std::size_t axis = rank; axis-- > 0;) {
-      auto const extent = axis < missing ? 1 : inputs[i][axis - missing];
-      strides[i][axis] = extent == 1 ? 0 : apart;
-      apart *= extent;
-    }
-  }
-  std::vector<std::size_t> axes;  // the remaining axes of the output, outermost first
-  std::vector<std::array<std::int64_t, max_rank>> kept(inputs.size());
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    if (output[axis] == 1) continue;
-    bool even = !extents_.empty();
-    for (std::size_t i = 0; i < inputs.size() && even; ++i)
-      even = kept[i][extents_.size() - 1] == strides[i][axis] * output[axis];
-    if (even) {
-      extents_.back() *= output[axis];
-      for (std::size_t i = 0; i < inputs.size(); ++i) kept[i][extents_.size() - 1] = strides[i][axis];
-    } else {
-      for (std::size_t i = 0; i < inputs.size(); ++i) kept[i][extents_.size()] = strides[i][axis];
-      extents_.push_back(output[axis]);
-    }
-  }
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    operand o;
-    o.size = sizes_[i];
-    o.strides = kept[i];
-    bool const scalar = std::all_of(kept[i].begin(), kept[i].begin() + static_cast<std::ptrdiff_t>(extents_.size()),
-                                    [](auto s) { return s == 0; });
-    bool const whole = extents_.empty() || (extents_.size() == 1 && kept[i][0] == 1);
-    o.how = whole ? access::direct : scalar ? access::scalar : access::strided;
-    operands_.push_back(o);
-  }
-  // An operand with the output's extents is read like the output, whatever the other operands do.
+  auto all = rill::collapse(inputs, output);
+  extents_ = std::move(all.extents);
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (elements(inputs[i]) == static_cast<std::int64_t>(elements_)) operands_[i].how = access::direct;
+    operands_.push_back({all.operands[i].how, sizes_[i], all.operands[i].strides, -1});
 }
 
 // Assigns scratch tiles to registers; a tile is reused after the last instruction that reads it. Results that are

@@ -29,8 +29,15 @@ struct scalar_function {
   dtype (*result)(dtype const* operands, dtype wish) = nullptr;
   /// Returns the tile function for operands of these types and this result; null if there is none.
   tile_function (*tile)(dtype const* operands, dtype result) = nullptr;
-  /// The function in CUDA C++, with the operands `$0`, `$1`, ….
-  std::string_view cuda = {};
+  /// Returns a C++ expression of lanes for these operand names; null: the function has only its tile functions. In it
+  /// `L` is the lane type of the last operand's elements, and `R` the type of the result's elements. Operands are of
+  /// type L, or `L::truth` where the operation `takes_mask`; the result is a lane or a truth value. Besides the
+  /// functions of lanes (scalar.hpp) it may call
+  /// - `converted<R>(x)`: a cast, only in functions of one operand;
+  /// - `widened(x)`, which returns the lane type `W` in which functions of several operations compute (float for 16-bit
+  ///   floats, else L itself), and `rounded<L>(y)`, which converts the result back to L or L::truth.
+  /// Constants are `L(0x1.8p+0)`, `L(-1)`, `W(0x1p-1)`. Names beginning with `part` are reserved.
+  std::string (*formula)(std::string_view const* operands) = nullptr;
   /// The operation that records the function in a graph; null if there is none.
   op_def const* operation = nullptr;
   /// The name of a binary function that can be computed in the same pass, from this function's result and one more

@@ -183,6 +183,17 @@ inline bool is_fed_again(run_request& r, endpoint to) {
   return !r.fed.insert(number(to)).second;
 }
 
+// Takes out the devices that this machine lacks: without soft placement the session is refused.
+inline void drop_absent(session_options& o) {
+  std::erase_if(o.devices, [&](auto const& d) {
+    auto const why = d->absence();
+    if (!why) return false;
+    if (!o.soft_placement) throw error(why->code(), why->message(), {}, d->name());
+    if (o.log) o.log("the session does without the device '" + d->name() + "': " + why->message() + "\n");
+    return true;
+  });
+}
+
 // Takes the host, cpu:0, out of the devices of a session: its threads are the session's own. Refuses two devices of one
 // name, and the absence of one.
 inline session_options with_host(session_options o) {
@@ -203,6 +214,7 @@ inline session_options with_host(session_options o) {
                 "as 'gpu:0', and one is called '" +
                     d->name() + "'");
   }
+  drop_absent(o);
   std::erase_if(o.devices, [&](auto const& d) {
     auto const* const named = dynamic_cast<cpu_device const*>(d.get());
     if (!named || named->name() != "cpu:0") return false;

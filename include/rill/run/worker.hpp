@@ -73,7 +73,10 @@ struct worker::parts {
         devices(o.devices, placement(false)),
         soft_devices(o.devices, placement(true)),
         threads(o.threads > 0 ? o.threads : detail::available_processors()) {
-    for (auto const& d : o.devices) state->keep(d);
+    for (auto const& d : o.devices) {
+      if (auto const why = d->absence()) throw error(why->code(), why->message(), {}, d->name());
+      state->keep(d);
+    }
   }
 
   session_placement placement(bool soft) const {

@@ -6,6 +6,7 @@
 
 #include "rill/dsl/expr.hpp"
 #include "rill/ops/base/kernels.hpp"
+#include "rill/program/formula.hpp"
 #include "rill/program/program.hpp"
 
 #include "rill/ops/base/program_kernel.hpp"
@@ -40,9 +41,20 @@ template <class Op> tile_function joined_of(dtype element) {
   return kernels_of<Op>(element).joined[static_cast<std::size_t>(element)];
 }
 
+/// Whether `apply` can be traced: by default true for rill's operations and false for a user's.
+template <class Op> constexpr bool has_formula() {
+  if constexpr (requires { Op::has_formula; }) return Op::has_formula;
+  else return in_library<Op>;
+}
+template <class Op> std::string formula_of(std::string_view const* operands) {
+  return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return Op::apply(formula(operands[Index])...).text();
+  }(std::make_index_sequence<static_cast<std::size_t>(Op::arity)>{});
+}
+
 template <class Op> constexpr scalar_function make_function() {
-  scalar_function f{Op::name, static_cast<std::uint8_t>(Op::arity), result_of<Op>, tile_of<Op>, {}};
-  if constexpr (requires { Op::cuda; }) f.cuda = Op::cuda;
+  scalar_function f{Op::name, static_cast<std::uint8_t>(Op::arity), result_of<Op>, tile_of<Op>};
+  if constexpr (has_formula<Op>()) f.formula = formula_of<Op>;
   f.operation = &defined<Op>;
   if constexpr (leads_to_another<Op>) f.then = Op::then::name, f.joined = joined_of<Op>;
   return f;
@@ -69,7 +81,9 @@ concept makes_kernels_here = !in_library<Op>;
 }  // namespace detail
 
 /// The rules that elementwise operations share. `Op` names `elements` (the types it takes) and `apply`, generic over
-/// packets, scalars and symbols; operands have one element type and broadcast.
+/// packets, scalars and symbols; operands have one element type and broadcast. An operation of a user's whose `apply`
+/// is generic over formulas too (formula.hpp), because it only calls functions of numbers and does not depend on
+/// their type, says `has_formula = true`.
 template <class Op, std::int8_t Arity> struct elementwise {
   static constexpr std::int8_t arity = Arity;
   static constexpr double flops = 1;

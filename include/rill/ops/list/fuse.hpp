@@ -48,7 +48,7 @@ template <fixed_string Name, class F, dtype E, std::size_t Arity> struct native_
       if (operands[i] != E) return nullptr;
     return wish == E ? kernels::tile<native_lambda<F, Arity>, element_of<E>> : nullptr;
   }
-  static constexpr scalar_function function{Name, static_cast<std::uint8_t>(Arity), result, tile, {}, nullptr};
+  static constexpr scalar_function function{Name, static_cast<std::uint8_t>(Arity), result, tile};
 };
 
 template <fixed_string Name, class F, dtype R, dtype... E> scalar_function const* native_function() {

@@ -29,7 +29,7 @@ struct mul_op;
 struct add_op : elementwise<add_op, 2> {
   using library = void;
   using then = mul_op;
-  static constexpr std::string_view name = "add", doc = "x + y, broadcast", cuda = "$0 + $1";
+  static constexpr std::string_view name = "add", doc = "x + y, broadcast";
   static constexpr bool wide_gradient = false;
   static constexpr dtypes elements = dtypes::numbers;
   static constexpr bool commutes = true;
@@ -42,7 +42,7 @@ struct add_op : elementwise<add_op, 2> {
 struct sub_op : elementwise<sub_op, 2> {
   using library = void;
   using then = mul_op;
-  static constexpr std::string_view name = "sub", doc = "x - y, broadcast", cuda = "$0 - $1";
+  static constexpr std::string_view name = "sub", doc = "x - y, broadcast";
   static constexpr bool wide_gradient = false;
   static constexpr dtypes elements = dtypes::numbers;
   template <class S> static S apply(S x, S y) { return x - y; }
@@ -54,7 +54,7 @@ struct sub_op : elementwise<sub_op, 2> {
 struct mul_op : elementwise<mul_op, 2> {
   using library = void;
   using then = add_op;
-  static constexpr std::string_view name = "mul", doc = "x * y, broadcast", cuda = "$0 * $1";
+  static constexpr std::string_view name = "mul", doc = "x * y, broadcast";
   static constexpr dtypes elements = dtypes::numbers;
   static constexpr bool commutes = true;
   template <class S> static S apply(S x, S y) { return x * y; }
@@ -66,7 +66,7 @@ struct mul_op : elementwise<mul_op, 2> {
 
 struct div_op : elementwise<div_op, 2> {
   using library = void;
-  static constexpr std::string_view name = "div", cuda = "$0 / $1",
+  static constexpr std::string_view name = "div",
                                     doc = "x / y, broadcast; integers round toward zero, and x / 0 is 0 for them";
   static constexpr dtypes elements = dtypes::numbers;
   template <class S> static S apply(S x, S y) { return x / y; }
@@ -78,7 +78,7 @@ struct div_op : elementwise<div_op, 2> {
 
 struct neg_op : elementwise<neg_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "neg", doc = "-x", cuda = "-$0";
+  static constexpr std::string_view name = "neg", doc = "-x";
   static constexpr bool wide_gradient = false;
   static constexpr dtypes elements = dtypes::signed_integers | dtypes::floats | dtypes::complexes;
   template <class S> static S apply(S x) { return -x; }
@@ -87,7 +87,7 @@ struct neg_op : elementwise<neg_op, 1> {
 
 struct square_op : elementwise<square_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "square", doc = "x * x", cuda = "$0 * $0";
+  static constexpr std::string_view name = "square", doc = "x * x";
   static constexpr dtypes elements = dtypes::numbers;
   template <class S> static S apply(S x) { return x * x; }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -98,7 +98,7 @@ struct square_op : elementwise<square_op, 1> {
 
 struct sqrt_op : elementwise<sqrt_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "sqrt", doc = "the square root; NaN of negative numbers", cuda = "sqrt($0)";
+  static constexpr std::string_view name = "sqrt", doc = "the square root; NaN of negative numbers";
   static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   template <class S> static S apply(S x) { return sqrt(x); }
   template <class V> static std::vector<gradient> grad(gradient_request const& r) {
@@ -124,7 +124,6 @@ struct maximum_op : extreme<maximum_op> {
   using library = void;
   static constexpr std::string_view
       name = "maximum",
-      cuda = "maximum($0, $1)",
       doc = "the larger of x and y, broadcast; NaN if either is; equal operands get half of the derivative each";
   template <class S> static S apply(S x, S y) { return maximum(x, y); }
   /// Returns where `x` is chosen rather than `y`.
@@ -135,7 +134,6 @@ struct minimum_op : extreme<minimum_op> {
   using library = void;
   static constexpr std::string_view
       name = "minimum",
-      cuda = "minimum($0, $1)",
       doc = "the smaller of x and y, broadcast; NaN if either is; equal operands get half of the derivative each";
   template <class S> static S apply(S x, S y) { return minimum(x, y); }
   /// Returns where `x` is chosen rather than `y`.
@@ -144,9 +142,10 @@ struct minimum_op : extreme<minimum_op> {
 
 struct conj_op : elementwise<conj_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "conj", doc = "the complex conjugate", cuda = "conj($0)";
+  static constexpr std::string_view name = "conj", doc = "the complex conjugate";
   static constexpr bool wide_gradient = false;
   static constexpr dtypes elements = dtypes::complexes;
+  static constexpr bool has_formula = false;  // no packet holds complex numbers
   template <class S> static S apply(S x) {
     if constexpr (requires { x.value.real(); }) return S(std::conj(x.value));
     else return conj(x);

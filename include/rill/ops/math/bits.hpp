@@ -29,31 +29,28 @@ template <class Op, std::int8_t Arity> struct of_bits : elementwise<Op, Arity> {
 
 struct bit_and_op : of_bits<bit_and_op, 2> {
   using library = void;
-  static constexpr std::string_view name = "bit_and", doc = "the bits that both integers have, broadcast",
-                                    cuda = "$0 & $1";
+  static constexpr std::string_view name = "bit_and", doc = "the bits that both integers have, broadcast";
   static constexpr bool commutes = true;
   template <class S> static S apply(S x, S y) { return x & y; }
 };
 
 struct bit_or_op : of_bits<bit_or_op, 2> {
   using library = void;
-  static constexpr std::string_view name = "bit_or", doc = "the bits that either integer has, broadcast",
-                                    cuda = "$0 | $1";
+  static constexpr std::string_view name = "bit_or", doc = "the bits that either integer has, broadcast";
   static constexpr bool commutes = true;
   template <class S> static S apply(S x, S y) { return x | y; }
 };
 
 struct bit_xor_op : of_bits<bit_xor_op, 2> {
   using library = void;
-  static constexpr std::string_view name = "bit_xor", doc = "the bits that exactly one integer has, broadcast",
-                                    cuda = "$0 ^ $1";
+  static constexpr std::string_view name = "bit_xor", doc = "the bits that exactly one integer has, broadcast";
   static constexpr bool commutes = true;
   template <class S> static S apply(S x, S y) { return x ^ y; }
 };
 
 struct bit_not_op : of_bits<bit_not_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "bit_not", doc = "the integer with every bit turned over", cuda = "~$0";
+  static constexpr std::string_view name = "bit_not", doc = "the integer with every bit turned over";
   template <class S> static S apply(S x) { return ~x; }
 };
 
@@ -61,8 +58,7 @@ struct shift_left_op : of_bits<shift_left_op, 2> {
   using library = void;
   static constexpr std::string_view
       name = "shift_left",
-      doc = "x shifted left by y bits, broadcast; 0 where y is negative or not less than the width of the type",
-      cuda = "shift_left($0, $1)";
+      doc = "x shifted left by y bits, broadcast; 0 where y is negative or not less than the width of the type";
   template <class S> static S apply(S x, S y) { return shift_left(x, y); }
 };
 
@@ -72,8 +68,7 @@ struct shift_right_op : of_bits<shift_right_op, 2> {
                                     doc =
                                         "x shifted right by y bits, broadcast, with copies of the sign; where y is "
                                         "negative or not less than the width "
-                                        "of the type, 0, or -1 for negative x",
-                                    cuda = "shift_right($0, $1)";
+                                        "of the type, 0, or -1 for negative x";
   template <class S> static S apply(S x, S y) { return shift_right(x, y); }
 };
 

@@ -24,7 +24,10 @@ template <class Op> struct cast_function {
     auto const& tiles = kernels_of<Op>(dtypes{operands[0]} | to).tile;
     return tiles[static_cast<std::size_t>(operands[0])][static_cast<std::size_t>(to)];
   }
-  static constexpr scalar_function made{"cast", 1, result, tile, "cast<$T>($0)", &rill::detail::defined<Op>};
+  static std::string formula(std::string_view const* operands) {
+    return "converted<R>(" + std::string(operands[0]) + ")";
+  }
+  static constexpr scalar_function made{"cast", 1, result, tile, formula, &rill::detail::defined<Op>};
 };
 
 struct cast_op : cast_function<cast_op> {

@@ -25,7 +25,7 @@ template <class Op> struct comparison : elementwise<Op, 2> {
 
 struct equal_op : comparison<equal_op> {
   using library = void;
-  static constexpr std::string_view name = "equal", doc = "x == y, broadcast; NaN equals nothing", cuda = "$0 == $1";
+  static constexpr std::string_view name = "equal", doc = "x == y, broadcast; NaN equals nothing";
   static constexpr dtypes elements = dtypes::any_element;
   static constexpr bool commutes = true;
   template <class S> static auto apply(S x, S y) { return x == y; }
@@ -34,8 +34,7 @@ struct equal_op : comparison<equal_op> {
 struct less_op : comparison<less_op> {
   using library = void;
   static constexpr std::string_view name = "less",
-                                    doc = "x < y, broadcast; false if either is NaN; strings compare byte by byte",
-                                    cuda = "$0 < $1";
+                                    doc = "x < y, broadcast; false if either is NaN; strings compare byte by byte";
   static constexpr dtypes elements = dtypes::reals | dtype::string;
   template <class S> static auto apply(S x, S y) { return x < y; }
 };
@@ -44,15 +43,14 @@ struct less_op : comparison<less_op> {
 struct less_equal_op : comparison<less_equal_op> {
   using library = void;
   static constexpr std::string_view name = "less_equal",
-                                    doc = "x <= y, broadcast; false if either is NaN; strings compare byte by byte",
-                                    cuda = "$0 <= $1";
+                                    doc = "x <= y, broadcast; false if either is NaN; strings compare byte by byte";
   static constexpr dtypes elements = dtypes::reals | dtype::string;
   template <class S> static auto apply(S x, S y) { return x <= y; }
 };
 
 struct logical_and_op : elementwise<logical_and_op, 2> {
   using library = void;
-  static constexpr std::string_view name = "logical_and", doc = "whether both are true, broadcast", cuda = "$0 && $1";
+  static constexpr std::string_view name = "logical_and", doc = "whether both are true, broadcast";
   static constexpr dtypes elements = dtype::boolean;
   static constexpr bool commutes = true;
   template <class S> static S apply(S x, S y) { return x & y; }
@@ -60,7 +58,7 @@ struct logical_and_op : elementwise<logical_and_op, 2> {
 
 struct logical_or_op : elementwise<logical_or_op, 2> {
   using library = void;
-  static constexpr std::string_view name = "logical_or", doc = "whether either is true, broadcast", cuda = "$0 || $1";
+  static constexpr std::string_view name = "logical_or", doc = "whether either is true, broadcast";
   static constexpr dtypes elements = dtype::boolean;
   static constexpr bool commutes = true;
   template <class S> static S apply(S x, S y) { return x | y; }
@@ -68,8 +66,7 @@ struct logical_or_op : elementwise<logical_or_op, 2> {
 
 struct logical_xor_op : elementwise<logical_xor_op, 2> {
   using library = void;
-  static constexpr std::string_view name = "logical_xor", doc = "whether exactly one is true, broadcast",
-                                    cuda = "$0 != $1";
+  static constexpr std::string_view name = "logical_xor", doc = "whether exactly one is true, broadcast";
   static constexpr dtypes elements = dtype::boolean;
   static constexpr bool commutes = true;
   template <class S> static S apply(S x, S y) { return x ^ y; }
@@ -77,7 +74,7 @@ struct logical_xor_op : elementwise<logical_xor_op, 2> {
 
 struct logical_not_op : elementwise<logical_not_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "logical_not", doc = "whether x is false", cuda = "!$0";
+  static constexpr std::string_view name = "logical_not", doc = "whether x is false";
   static constexpr dtypes elements = dtype::boolean;
   template <class S> static S apply(S x) { return !x; }
 };
@@ -93,20 +90,19 @@ template <class Op> struct float_question : elementwise<Op, 1> {
 
 struct is_nan_op : float_question<is_nan_op> {
   using library = void;
-  static constexpr std::string_view name = "is_nan", doc = "whether x is NaN", cuda = "isnan($0)";
+  static constexpr std::string_view name = "is_nan", doc = "whether x is NaN";
   template <class S> static auto apply(S x) { return is_nan(x); }
 };
 
 struct is_inf_op : float_question<is_inf_op> {
   using library = void;
-  static constexpr std::string_view name = "is_inf", doc = "whether x is infinite, of either sign", cuda = "isinf($0)";
+  static constexpr std::string_view name = "is_inf", doc = "whether x is infinite, of either sign";
   template <class S> static auto apply(S x) { return is_inf(x); }
 };
 
 struct is_finite_op : float_question<is_finite_op> {
   using library = void;
-  static constexpr std::string_view name = "is_finite", doc = "whether x is neither NaN nor infinite",
-                                    cuda = "isfinite($0)";
+  static constexpr std::string_view name = "is_finite", doc = "whether x is neither NaN nor infinite";
   template <class S> static auto apply(S x) { return is_finite(x); }
 };
 

@@ -14,8 +14,9 @@ namespace ops {
 
 struct imag_op : elementwise<imag_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "imag", doc = "the imaginary part", cuda = "imag($0)";
+  static constexpr std::string_view name = "imag", doc = "the imaginary part";
   static constexpr dtypes elements = dtypes::complexes;
+  static constexpr bool has_formula = false;  // no packet holds complex numbers
   static constexpr dtype result_of(dtype x) { return real_of(x); }
   static constexpr type infer(no_attributes, type const& x, checks expects = {}) {
     expects(elements.contains(x.element), "imag: the operand is not of complex numbers");
@@ -31,9 +32,9 @@ struct imag_op : elementwise<imag_op, 1> {
 struct complex_op : elementwise<complex_op, 2> {
   using library = void;
   static constexpr std::string_view name = "complex",
-                                    doc = "the complex numbers with real parts x and imaginary parts y, broadcast",
-                                    cuda = "$T($0, $1)";
+                                    doc = "the complex numbers with real parts x and imaginary parts y, broadcast";
   static constexpr dtypes elements = dtypes{dtype::float32} | dtype::float64;
+  static constexpr bool has_formula = false;  // no packet holds complex numbers
   static constexpr dtype result_of(dtype x) { return complex_of(x); }
   static constexpr type infer(no_attributes a, type const& x, type const& y, checks expects = {}) {
     expects(elements.contains(x.element) && elements.contains(y.element),

@@ -13,7 +13,7 @@ template <class V> V within(V x, double most) {
 struct exp_op : elementwise<exp_op, 1> {
   using library = void;
   using then = mul_op;
-  static constexpr std::string_view name = "exp", doc = "e to the power of x", cuda = "exp($0)";
+  static constexpr std::string_view name = "exp", doc = "e to the power of x";
   static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   static constexpr double flops = 10;
   template <class S> static S apply(S x) { return exp(x); }
@@ -24,8 +24,7 @@ struct exp_op : elementwise<exp_op, 1> {
 
 struct log_op : elementwise<log_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "log", doc = "the natural logarithm; NaN of negative numbers, -inf at 0",
-                                    cuda = "log($0)";
+  static constexpr std::string_view name = "log", doc = "the natural logarithm; NaN of negative numbers, -inf at 0";
   static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   static constexpr double flops = 10;
   template <class S> static S apply(S x) { return log(x); }
@@ -36,8 +35,7 @@ struct log_op : elementwise<log_op, 1> {
 
 struct expm1_op : elementwise<expm1_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "expm1", doc = "e to the power of x, minus 1, accurate near 0",
-                                    cuda = "expm1($0)";
+  static constexpr std::string_view name = "expm1", doc = "e to the power of x, minus 1, accurate near 0";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 12;
   template <class S> static S apply(S x) { return expm1(x); }
@@ -49,8 +47,7 @@ struct expm1_op : elementwise<expm1_op, 1> {
 struct log1p_op : elementwise<log1p_op, 1> {
   using library = void;
   static constexpr std::string_view name = "log1p",
-                                    doc = "the natural logarithm of 1 + x, accurate near 0; NaN below -1, -inf at -1",
-                                    cuda = "log1p($0)";
+                                    doc = "the natural logarithm of 1 + x, accurate near 0; NaN below -1, -inf at -1";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 12;
   template <class S> static S apply(S x) { return log1p(x); }
@@ -62,7 +59,7 @@ struct log1p_op : elementwise<log1p_op, 1> {
 struct tanh_op : elementwise<tanh_op, 1> {
   using library = void;
   using then = mul_op;
-  static constexpr std::string_view name = "tanh", doc = "the hyperbolic tangent", cuda = "tanh($0)";
+  static constexpr std::string_view name = "tanh", doc = "the hyperbolic tangent";
   static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   static constexpr double flops = 12;
   template <class S> static S apply(S x) { return tanh(x); }
@@ -75,7 +72,7 @@ struct tanh_op : elementwise<tanh_op, 1> {
 struct sigmoid_op : elementwise<sigmoid_op, 1> {
   using library = void;
   using then = mul_op;
-  static constexpr std::string_view name = "sigmoid", doc = "1 / (1 + exp(-x))", cuda = "sigmoid($0)";
+  static constexpr std::string_view name = "sigmoid", doc = "1 / (1 + exp(-x))";
   static constexpr dtypes elements = dtypes::floats | dtypes::complexes;
   static constexpr double flops = 12;
   template <class S> static S apply(S x) { return sigmoid(x); }
@@ -88,7 +85,7 @@ struct sigmoid_op : elementwise<sigmoid_op, 1> {
 // One operation: as max(x, 0) + log(1 + exp(-|x|)) its second derivative at 0 would be lost.
 struct softplus_op : elementwise<softplus_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "softplus", doc = "log(1 + exp(x)), without overflow", cuda = "softplus($0)";
+  static constexpr std::string_view name = "softplus", doc = "log(1 + exp(x)), without overflow";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S x) { return softplus(x); }
@@ -99,7 +96,7 @@ struct softplus_op : elementwise<softplus_op, 1> {
 
 struct erf_op : elementwise<erf_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "erf", doc = "the error function", cuda = "erf($0)";
+  static constexpr std::string_view name = "erf", doc = "the error function";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S x) { return erf(x); }
@@ -111,7 +108,7 @@ struct erf_op : elementwise<erf_op, 1> {
 
 struct exp2_op : elementwise<exp2_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "exp2", doc = "2 to the power of x", cuda = "exp2($0)";
+  static constexpr std::string_view name = "exp2", doc = "2 to the power of x";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 10;
   template <class S> static S apply(S x) { return exp2(x); }
@@ -124,8 +121,7 @@ struct exp2_op : elementwise<exp2_op, 1> {
 struct log2_op : elementwise<log2_op, 1> {
   using library = void;
   static constexpr std::string_view name = "log2",
-                                    doc = "the logarithm to the base 2; NaN of negative numbers, -inf at 0",
-                                    cuda = "log2($0)";
+                                    doc = "the logarithm to the base 2; NaN of negative numbers, -inf at 0";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 12;
   template <class S> static S apply(S x) { return log2(x); }
@@ -138,8 +134,7 @@ struct log2_op : elementwise<log2_op, 1> {
 struct log10_op : elementwise<log10_op, 1> {
   using library = void;
   static constexpr std::string_view name = "log10",
-                                    doc = "the logarithm to the base 10; NaN of negative numbers, -inf at 0",
-                                    cuda = "log10($0)";
+                                    doc = "the logarithm to the base 10; NaN of negative numbers, -inf at 0";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 12;
   template <class S> static S apply(S x) { return log10(x); }

@@ -12,7 +12,7 @@ namespace ops {
 
 struct sinh_op : elementwise<sinh_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "sinh", doc = "the hyperbolic sine, accurate near 0", cuda = "sinh($0)";
+  static constexpr std::string_view name = "sinh", doc = "the hyperbolic sine, accurate near 0";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S x) { return sinh(x); }
@@ -23,7 +23,7 @@ struct sinh_op : elementwise<sinh_op, 1> {
 
 struct cosh_op : elementwise<cosh_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "cosh", doc = "the hyperbolic cosine", cuda = "cosh($0)";
+  static constexpr std::string_view name = "cosh", doc = "the hyperbolic cosine";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 15;
   template <class S> static S apply(S x) { return cosh(x); }
@@ -34,7 +34,7 @@ struct cosh_op : elementwise<cosh_op, 1> {
 
 struct asinh_op : elementwise<asinh_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "asinh", doc = "the number whose hyperbolic sine is x", cuda = "asinh($0)";
+  static constexpr std::string_view name = "asinh", doc = "the number whose hyperbolic sine is x";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S x) { return asinh(x); }
@@ -48,8 +48,7 @@ struct asinh_op : elementwise<asinh_op, 1> {
 struct acosh_op : elementwise<acosh_op, 1> {
   using library = void;
   static constexpr std::string_view name = "acosh",
-                                    doc = "the number from 0 on whose hyperbolic cosine is x; NaN below 1",
-                                    cuda = "acosh($0)";
+                                    doc = "the number from 0 on whose hyperbolic cosine is x; NaN below 1";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S x) { return acosh(x); }
@@ -63,8 +62,7 @@ struct acosh_op : elementwise<acosh_op, 1> {
 struct atanh_op : elementwise<atanh_op, 1> {
   using library = void;
   static constexpr std::string_view name = "atanh",
-                                    doc = "the number whose hyperbolic tangent is x; infinite at 1 and -1, NaN beyond",
-                                    cuda = "atanh($0)";
+                                    doc = "the number whose hyperbolic tangent is x; infinite at 1 and -1, NaN beyond";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 20;
   template <class S> static S apply(S x) { return atanh(x); }

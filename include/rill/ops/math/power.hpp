@@ -9,8 +9,7 @@ struct pow_op : elementwise<pow_op, 2> {
   static constexpr std::string_view name = "pow",
                                     doc =
                                         "x to the power of y, broadcast; NaN for negative x unless y is an integer; "
-                                        "integers wrap, and negative powers of integers round toward 0",
-                                    cuda = "pow($0, $1)";
+                                        "integers wrap, and negative powers of integers round toward 0";
   static constexpr dtypes elements = dtypes::reals;
   static constexpr double flops = 40;
   template <class S> static S apply(S x, S y) { return pow(x, y); }

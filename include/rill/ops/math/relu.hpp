@@ -7,7 +7,7 @@ namespace rill::ops {
 
 struct relu_op : elementwise<relu_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "relu", doc = "max(x, 0); the derivative at 0 is 0", cuda = "maximum($0, 0)";
+  static constexpr std::string_view name = "relu", doc = "max(x, 0); the derivative at 0 is 0";
   static constexpr bool wide_gradient = false;
   static constexpr dtypes elements = dtypes::reals;
   template <class S> static S apply(S x) { return maximum(x, S(0)); }
@@ -20,8 +20,7 @@ struct relu_op : elementwise<relu_op, 1> {
 struct relu_gradient_op : elementwise<relu_gradient_op, 2> {
   using library = void;
   static constexpr std::string_view name = "relu_gradient",
-                                    doc = "dy where y > 0, else 0, broadcast: the derivative of relu",
-                                    cuda = "$0 > 0 ? $1 : 0";
+                                    doc = "dy where y > 0, else 0, broadcast: the derivative of relu";
   static constexpr bool wide_gradient = false;
   static constexpr dtypes elements = dtypes::floats;
   template <class S> static S apply(S y, S dy) { return select(y > S(0), dy, S(0)); }

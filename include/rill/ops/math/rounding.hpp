@@ -14,7 +14,7 @@ template <class Op> struct steps : elementwise<Op, 1> {
 
 struct sign_op : steps<sign_op> {
   using library = void;
-  static constexpr std::string_view name = "sign", cuda = "sign($0)",
+  static constexpr std::string_view name = "sign",
                                     doc = "1, 0 or -1 where x is positive, zero or negative; NaN of NaN; no derivative";
   static constexpr dtypes elements = dtypes::reals;
   template <class S> static S apply(S x) { return sign(x); }
@@ -24,7 +24,6 @@ struct abs_op : elementwise<abs_op, 1> {
   using library = void;
   static constexpr std::string_view
       name = "abs",
-      cuda = "abs($0)",
       doc = "the absolute value, real for complex numbers; the smallest integer stays itself; the derivative at 0 is 0";
   static constexpr dtypes elements = dtypes::numbers;
   static constexpr bool wide_gradient = false;
@@ -43,37 +42,33 @@ struct abs_op : elementwise<abs_op, 1> {
 
 struct floor_op : steps<floor_op> {
   using library = void;
-  static constexpr std::string_view name = "floor", doc = "x rounded down to an integer; no derivative",
-                                    cuda = "floor($0)";
+  static constexpr std::string_view name = "floor", doc = "x rounded down to an integer; no derivative";
   template <class S> static S apply(S x) { return floor(x); }
 };
 
 struct ceil_op : steps<ceil_op> {
   using library = void;
-  static constexpr std::string_view name = "ceil", doc = "x rounded up to an integer; no derivative", cuda = "ceil($0)";
+  static constexpr std::string_view name = "ceil", doc = "x rounded up to an integer; no derivative";
   template <class S> static S apply(S x) { return ceil(x); }
 };
 
 struct round_op : steps<round_op> {
   using library = void;
   static constexpr std::string_view name = "round",
-                                    doc = "x rounded to the nearest integer, halves to even; no derivative",
-                                    cuda = "rint($0)";
+                                    doc = "x rounded to the nearest integer, halves to even; no derivative";
   template <class S> static S apply(S x) { return round(x); }
 };
 
 struct trunc_op : steps<trunc_op> {
   using library = void;
-  static constexpr std::string_view name = "trunc", doc = "x rounded toward 0 to an integer; no derivative",
-                                    cuda = "trunc($0)";
+  static constexpr std::string_view name = "trunc", doc = "x rounded toward 0 to an integer; no derivative";
   template <class S> static S apply(S x) { return trunc(x); }
 };
 
 struct floor_div_op : elementwise<floor_div_op, 2> {
   using library = void;
   static constexpr std::string_view name = "floor_div",
-                                    doc = "x / y rounded down, broadcast; integers give 0 where y is 0; no derivative",
-                                    cuda = "floor_div($0, $1)";
+                                    doc = "x / y rounded down, broadcast; integers give 0 where y is 0; no derivative";
   static constexpr dtypes elements = dtypes::reals;
   static constexpr double flops = 10;
   template <class S> static S apply(S x, S y) { return floor_div(x, y); }
@@ -85,8 +80,7 @@ struct mod_op : elementwise<mod_op, 2> {
   static constexpr std::string_view name = "mod",
                                     doc =
                                         "the remainder of x / y rounded down, broadcast, exact, with the sign of y; "
-                                        "where y is 0, NaN for floats and 0 for integers",
-                                    cuda = "mod($0, $1)";
+                                        "where y is 0, NaN for floats and 0 for integers";
   static constexpr dtypes elements = dtypes::reals;
   static constexpr double flops = 10;
   template <class S> static S apply(S x, S y) { return mod(x, y); }

@@ -10,8 +10,7 @@ namespace rill::ops {
 
 struct select_op : elementwise<select_op, 3> {
   using library = void;
-  static constexpr std::string_view name = "select", doc = "x where the condition is true, else y; all three broadcast",
-                                    cuda = "$0 ? $1 : $2";
+  static constexpr std::string_view name = "select", doc = "x where the condition is true, else y; all three broadcast";
   static constexpr dtypes elements = dtypes::any_element;
   static constexpr bool wide_gradient = false;
   static constexpr bool takes_mask(std::size_t operand) { return operand == 0; }

@@ -7,7 +7,7 @@ namespace rill::ops {
 
 struct silu_op : elementwise<silu_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "silu", doc = "x / (1 + exp(-x))", cuda = "silu($0)";
+  static constexpr std::string_view name = "silu", doc = "x / (1 + exp(-x))";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 14;
   template <class S> static S apply(S x) { return silu(x); }
@@ -19,8 +19,7 @@ struct silu_op : elementwise<silu_op, 1> {
 
 struct normal_cdf_op : elementwise<normal_cdf_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "normal_cdf", doc = "the standard normal distribution function",
-                                    cuda = "normal_cdf($0)";
+  static constexpr std::string_view name = "normal_cdf", doc = "the standard normal distribution function";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 50;
   template <class S> static S apply(S x) { return normal_cdf(x); }
@@ -33,8 +32,7 @@ struct normal_cdf_op : elementwise<normal_cdf_op, 1> {
 
 struct gelu_op : elementwise<gelu_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "gelu", doc = "x times the standard normal distribution function of x",
-                                    cuda = "gelu($0)";
+  static constexpr std::string_view name = "gelu", doc = "x times the standard normal distribution function of x";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 50;
   template <class S> static S apply(S x) { return gelu(x); }
@@ -48,8 +46,7 @@ struct gelu_tanh_op : elementwise<gelu_tanh_op, 1> {
   using library = void;
   static constexpr std::string_view name = "gelu_tanh",
                                     doc =
-                                        "the approximation of gelu by x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³))) / 2",
-                                    cuda = "gelu_tanh($0)";
+                                        "the approximation of gelu by x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³))) / 2";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 50;
   template <class S> static S apply(S x) { return gelu_tanh(x); }
@@ -62,7 +59,7 @@ struct gelu_tanh_op : elementwise<gelu_tanh_op, 1> {
 
 struct mish_op : elementwise<mish_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "mish", doc = "x tanh(log(1 + exp(x)))", cuda = "mish($0)";
+  static constexpr std::string_view name = "mish", doc = "x tanh(log(1 + exp(x)))";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 20;
   template <class S> static S apply(S x) { return mish(x); }

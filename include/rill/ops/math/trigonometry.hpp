@@ -7,7 +7,7 @@ namespace rill::ops {
 
 struct sin_op : elementwise<sin_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "sin", doc = "the sine of an angle of any size in radians", cuda = "sin($0)";
+  static constexpr std::string_view name = "sin", doc = "the sine of an angle of any size in radians";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S x) { return sin(x); }
@@ -18,8 +18,7 @@ struct sin_op : elementwise<sin_op, 1> {
 
 struct cos_op : elementwise<cos_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "cos", doc = "the cosine of an angle of any size in radians",
-                                    cuda = "cos($0)";
+  static constexpr std::string_view name = "cos", doc = "the cosine of an angle of any size in radians";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S x) { return cos(x); }
@@ -30,8 +29,7 @@ struct cos_op : elementwise<cos_op, 1> {
 
 struct tan_op : elementwise<tan_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "tan", doc = "the tangent of an angle of any size in radians",
-                                    cuda = "tan($0)";
+  static constexpr std::string_view name = "tan", doc = "the tangent of an angle of any size in radians";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 30;
   template <class S> static S apply(S x) { return tan(x); }
@@ -45,7 +43,7 @@ struct atan2_op : elementwise<atan2_op, 2> {
   using library = void;
   static constexpr std::string_view
       name = "atan2",
-      doc = "the angle of the point (x, y), from -pi to pi, for operands y and x, broadcast", cuda = "atan2($0, $1)";
+      doc = "the angle of the point (x, y), from -pi to pi, for operands y and x, broadcast";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 25;
   template <class S> static S apply(S y, S x) { return atan2(y, x); }
@@ -63,8 +61,7 @@ struct atan2_op : elementwise<atan2_op, 2> {
 struct asin_op : elementwise<asin_op, 1> {
   using library = void;
   static constexpr std::string_view name = "asin",
-                                    doc = "the angle, from -pi / 2 to pi / 2, whose sine is x; NaN beyond 1 and -1",
-                                    cuda = "asin($0)";
+                                    doc = "the angle, from -pi / 2 to pi / 2, whose sine is x; NaN beyond 1 and -1";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 30;
   template <class S> static S apply(S x) { return asin(x); }
@@ -77,8 +74,7 @@ struct asin_op : elementwise<asin_op, 1> {
 struct acos_op : elementwise<acos_op, 1> {
   using library = void;
   static constexpr std::string_view name = "acos",
-                                    doc = "the angle, from 0 to pi, whose cosine is x; NaN beyond 1 and -1",
-                                    cuda = "acos($0)";
+                                    doc = "the angle, from 0 to pi, whose cosine is x; NaN beyond 1 and -1";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 30;
   template <class S> static S apply(S x) { return acos(x); }
@@ -90,8 +86,7 @@ struct acos_op : elementwise<acos_op, 1> {
 
 struct atan_op : elementwise<atan_op, 1> {
   using library = void;
-  static constexpr std::string_view name = "atan", doc = "the angle, from -pi / 2 to pi / 2, whose tangent is x",
-                                    cuda = "atan($0)";
+  static constexpr std::string_view name = "atan", doc = "the angle, from -pi / 2 to pi / 2, whose tangent is x";
   static constexpr dtypes elements = dtypes::floats;
   static constexpr double flops = 20;
   template <class S> static S apply(S x) { return atan(x); }

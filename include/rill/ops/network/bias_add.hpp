@@ -6,8 +6,7 @@ namespace rill::ops {
 
 struct bias_add_op : elementwise<bias_add_op, 2> {
   using library = void;
-  static constexpr std::string_view name = "bias_add", doc = "x with a bias added to each channel, the last axis",
-                                    cuda = "$0 + $1";
+  static constexpr std::string_view name = "bias_add", doc = "x with a bias added to each channel, the last axis";
   static constexpr dtypes elements = dtypes::numbers;
   static constexpr type infer(no_attributes, type const& x, type const& bias, checks expects = {}) {
     expects(x.element == bias.element, "bias_add: the bias has another element type; cast one of them");

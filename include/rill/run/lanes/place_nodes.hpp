@@ -54,14 +54,15 @@ inline std::vector<place_target> place_targets(session_devices& devices) {
     auto const speed = d.on->speed();
     auto const limit = d.on->memory_limit();
     auto const held = static_cast<std::size_t>(std::max<std::int64_t>(d.on->memory().usage().current, 0));
-    all.push_back(
-        {.name = device_name::parse(d.name),
-         .flops = speed.flops,
-         .bandwidth = speed.memory_bytes,
-         .link = speed.link_bytes,
-         .room = limit == 0 ? std::numeric_limits<std::int64_t>::max()
-                            : static_cast<std::int64_t>(limit - std::min(limit, held)),
-         .has_kernel = [&on = *d.on](node const& n, std::span<type const>) { return has_kernel(on, *n.op); }});
+    all.push_back({.name = device_name::parse(d.name),
+                   .flops = speed.flops,
+                   .bandwidth = speed.memory_bytes,
+                   .link = speed.link_bytes,
+                   .room = limit == 0 ? std::numeric_limits<std::int64_t>::max()
+                                      : static_cast<std::int64_t>(limit - std::min(limit, held)),
+                   .has_kernel = [&on = *d.on](node const& n, std::span<type const> in) {
+                     return factory_on(on, n, in) != nullptr;
+                   }});
   }
   return all;
 }

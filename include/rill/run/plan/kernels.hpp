@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -149,7 +150,7 @@ class kernel_selector {
   }
 
   kernel make_kernel(node const& n, kernel_inputs const& inputs, bool defer_bodies) {
-    auto const factory = factory_of(n);
+    auto const factory = factory_of(n, inputs.types);
     if (factory == nullptr && !is_primitive_region(n))
       throw error(code::unimplemented,
                   "the operation " + std::string(n.op->name) + " has no kernel for " +
@@ -172,11 +173,10 @@ class kernel_selector {
     }
   }
 
-  // What makes a node's kernel for the device that the plan is for; null: nothing does.
-  kernel_factory factory_of(node const& n) const {
-    auto const* const own = with_.on ? with_.on->kernels() : nullptr;
+  // The factory of a node's kernel on the device that the plan is for; null if there is none.
+  kernel_factory factory_of(node const& n, std::span<type const> inputs) const {
     // A variable and what only gives its input another type touch no bytes.
-    return own && !is_variable(n) && !n.op->aliases_input ? own->find(*n.op) : n.op->cpu;
+    return with_.on && !is_variable(n) && !n.op->aliases_input ? detail::factory_on(*with_.on, n, inputs) : n.op->cpu;
   }
 
   // What the operation declares is added to what its kernel says.

@@ -17,6 +17,7 @@
 #include "rill/device/device.hpp"
 #include "rill/device/device_name.hpp"
 #include "rill/graph/node.hpp"
+#include "rill/graph/op_def.hpp"
 #include "rill/place/choose.hpp"
 #include "rill/place/groups.hpp"
 #include "rill/run/plan/arena_pool.hpp"
@@ -52,6 +53,12 @@ namespace detail {
 /// Has the nodes of a step or body ask for places beyond what was recorded, before they are placed; null: does nothing.
 /// Set by tests.
 inline void (*add_wishes)(subgraph&) = nullptr;
+
+/// Returns the factory of the kernel for a node on a device; null if there is none.
+inline kernel_factory factory_on(device const& d, node const& n, std::span<type const> inputs) {
+  auto const* const own = d.kernels();
+  return !own ? n.op->cpu : own->rule() ? own->rule()(n, inputs) : own->find(*n.op);
+}
 
 }  // namespace detail
 

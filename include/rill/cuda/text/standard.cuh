@@ -1,7 +1,7 @@
-// What the headers of include/rill/program take from the standard library. NVRTC brings no standard headers; cuda.hpp
-// gives it this text under their names. Its types are those of 64-bit Linux.
-#ifndef RILL_BENCH_GPU_TEXT_STANDARD
-#define RILL_BENCH_GPU_TEXT_STANDARD
+// What the headers that NVRTC reads take from the standard library. NVRTC brings no standard headers; rill gives it this
+// text under their names. Its types are those of 64-bit Linux.
+#ifndef RILL_CUDA_TEXT_STANDARD
+#define RILL_CUDA_TEXT_STANDARD
 
 namespace std {
 
@@ -87,9 +87,11 @@ template <class T, size_t N> struct array {
   constexpr T const& operator[](size_t i) const { return values[i]; }
 };
 
-template <class> class complex;  // named by casts, which have no part here
+template <class T, size_t N> constexpr size_t size(T const (&)[N]) { return N; }
 
-// Asked of half and bfloat16, whose comparisons are those of float.
+template <class> class complex;  // named by cast_kernels.hpp, never instantiated
+
+// half and bfloat16 check this concept; they compare as float.
 struct partial_ordering;
 template <class T, class Order>
 concept three_way_comparable = true;

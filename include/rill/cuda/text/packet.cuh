@@ -1,7 +1,7 @@
-// Stands for rill/program/packet.hpp on a GPU: a packet is one number and a mask one truth value; threads are lanes.
-// The elementary functions are compiled from the processor's own headers, which include this in the place of that
-// header. Every operation gives the bits of the processor's packets, NaN's aside: a GPU makes every NaN that arithmetic
-// returns 0x7fffffff.
+// Stands for rill/program/packet.hpp in CUDA source: a packet is one number, whatever `Bytes` is, and a mask is one truth
+// value; threads are lanes. The elementary functions are compiled from the processor's own headers, which include this
+// in the place of that header. Every operation gives the bits of the processor's packets, except NaNs: a GPU makes every
+// NaN that arithmetic returns 0x7fffffff.
 #pragma once
 #include <concepts>
 #include <cstddef>
@@ -11,6 +11,12 @@
 
 namespace rill {
 
+inline constexpr std::size_t native_packet_bytes = 16;
+
+template <class T>
+concept packable = std::same_as<T, float> || std::same_as<T, double> ||
+                   (std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>);
+
 namespace detail {
 template <std::size_t Size>
 using signed_word = std::conditional_t<
@@ -19,9 +25,9 @@ using signed_word = std::conditional_t<
 template <std::size_t Size> using unsigned_word = std::make_unsigned_t<signed_word<Size>>;
 }  // namespace detail
 
-template <class T, std::size_t Bytes = sizeof(T)> struct packet;
+template <class T, std::size_t Bytes = native_packet_bytes> struct packet;
 
-template <class T, std::size_t Bytes = sizeof(T)> struct mask {
+template <class T, std::size_t Bytes = native_packet_bytes> struct mask {
   using element = bool;
   static constexpr std::size_t lanes = 1;
 
@@ -39,6 +45,10 @@ template <class T, std::size_t Bytes = sizeof(T)> struct mask {
   friend mask operator!(mask a) { return !a.raw; }
   friend mask operator==(mask a, mask b) { return a.raw == b.raw; }
   friend mask operator!=(mask a, mask b) { return a.raw != b.raw; }
+  friend mask logical_and(mask a, mask b) { return a & b; }
+  friend mask logical_or(mask a, mask b) { return a | b; }
+  friend mask logical_xor(mask a, mask b) { return a ^ b; }
+  friend mask logical_not(mask a) { return !a; }
 
   friend packet<T, Bytes> select(mask chosen, packet<T, Bytes> a, packet<T, Bytes> b) { return chosen.raw ? a : b; }
 };
@@ -50,7 +60,6 @@ template <class U, class T, std::size_t Bytes> packet<U, Bytes> reinterpret(pack
 }  // namespace detail
 
 template <class T, std::size_t Bytes> struct packet {
-  static_assert(Bytes == sizeof(T), "packet: a GPU's packets have one lane");
   using element = T;
   using truth = mask<T, Bytes>;
   static constexpr std::size_t lanes = 1;
@@ -77,6 +86,11 @@ template <class T, std::size_t Bytes> struct packet {
     else return static_cast<T>(a.raw / b.raw);
   }
 
+  packet& operator+=(packet b) { return *this = *this + b; }
+  packet& operator-=(packet b) { return *this = *this - b; }
+  packet& operator*=(packet b) { return *this = *this * b; }
+  packet& operator/=(packet b) { return *this = *this / b; }
+
   friend packet operator&(packet a, packet b) { return static_cast<T>(a.raw & b.raw); }
   friend packet operator|(packet a, packet b) { return static_cast<T>(a.raw | b.raw); }
   friend packet operator^(packet a, packet b) { return static_cast<T>(a.raw ^ b.raw); }
@@ -84,12 +98,34 @@ template <class T, std::size_t Bytes> struct packet {
   friend packet operator<<(packet a, int by) { return static_cast<T>(word(a) << by); }
   friend packet operator>>(packet a, int by) { return static_cast<T>(a.raw >> by); }
 
+  friend packet shift_left(packet a, packet by) { return is_width(by) ? a << static_cast<int>(by.raw) : packet(0); }
+  friend packet shift_right(packet a, packet by) {
+    if (is_width(by)) return a >> static_cast<int>(by.raw);
+    return std::is_signed_v<T> ? a >> static_cast<int>(8 * sizeof(T) - 1) : packet(0);
+  }
+  friend packet operator<<(packet a, packet by) { return shift_left(a, by); }
+  friend packet operator>>(packet a, packet by) { return shift_right(a, by); }
+  friend packet bit_and(packet a, packet b) { return a & b; }
+  friend packet bit_or(packet a, packet b) { return a | b; }
+  friend packet bit_xor(packet a, packet b) { return a ^ b; }
+  friend packet bit_not(packet a) { return ~a; }
+
   friend truth operator==(packet a, packet b) { return a.raw == b.raw; }
   friend truth operator!=(packet a, packet b) { return a.raw != b.raw; }
   friend truth operator<(packet a, packet b) { return a.raw < b.raw; }
   friend truth operator<=(packet a, packet b) { return a.raw <= b.raw; }
   friend truth operator>(packet a, packet b) { return a.raw > b.raw; }
   friend truth operator>=(packet a, packet b) { return a.raw >= b.raw; }
+
+  friend truth equal(packet a, packet b) { return a == b; }
+  friend truth not_equal(packet a, packet b) { return a != b; }
+  friend truth less(packet a, packet b) { return a < b; }
+  friend truth less_equal(packet a, packet b) { return a <= b; }
+  friend truth greater(packet a, packet b) { return a > b; }
+  friend truth greater_equal(packet a, packet b) { return a >= b; }
+  friend truth is_nan(packet a) { return a != a; }
+  friend truth is_inf(packet a) { return abs(a) == std::numeric_limits<T>::infinity(); }
+  friend truth is_finite(packet a) { return abs(a) < std::numeric_limits<T>::infinity(); }
 
   friend packet maximum(packet a, packet b) { return select(a != a, a, select(a > b, a, b)); }
   friend packet minimum(packet a, packet b) { return select(a != a, a, select(a < b, a, b)); }
@@ -104,10 +140,11 @@ template <class T, std::size_t Bytes> struct packet {
 
  private:
   using bits = detail::unsigned_word<sizeof(T)>;
-  // Signed integers are computed as unsigned ones, which wrap: those of 32 bits or more, for shorter ones become int.
+  // Signed integers wrap: they are computed as unsigned, of at least 32 bits because shorter ones promote to int.
   using wrapping =
       std::conditional_t<std::is_floating_point_v<T>, T, std::conditional_t<(sizeof(T) < 4), std::uint32_t, bits>>;
   static wrapping word(packet a) { return static_cast<wrapping>(a.raw); }
+  static bool is_width(packet by) { return by.raw >= 0 && static_cast<bits>(by.raw) < 8 * sizeof(T); }
 };
 
 }  // namespace rill

@@ -1,0 +1,22 @@
+// GPUs by number and UUID: `rill::session s{g, {.devices = {rill::gpu(0)}, .soft_placement = true}}`.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "rill/cuda/gpu_device.hpp"
+#include "rill/cuda/map_kernel.hpp"
+
+namespace rill {
+
+/// Returns the GPU of that number, among those that CUDA_VISIBLE_DEVICES leaves: gpu:N of a session.
+inline std::shared_ptr<gpu_device> gpu(unsigned number = 0, gpu_options const& options = {}) {
+  return std::make_shared<gpu_device>(std::to_string(number), number, options, cuda::gpu_kernels());
+}
+/// Returns the GPU, or the slice of one (MIG), of that UUID, "GPU-8f5a…" or "MIG-…", or a prefix of it. A
+/// session has it as gpu:`number`.
+inline std::shared_ptr<gpu_device> gpu(std::string_view uuid, unsigned number = 0, gpu_options const& options = {}) {
+  return std::make_shared<gpu_device>(uuid, number, options, cuda::gpu_kernels());
+}
+
+}  // namespace rill

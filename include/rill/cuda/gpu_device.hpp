@@ -1,0 +1,228 @@
+// A GPU as a device of sessions.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "rill/cuda/card.hpp"
+#include "rill/cuda/gpu_memory.hpp"
+#include "rill/cuda/nvrtc.hpp"
+#include "rill/device/device.hpp"
+#include "rill/device/thread_stream.hpp"
+
+namespace rill {
+
+/// What a session may use of a GPU.
+struct gpu_options {
+  std::size_t memory = 0;        ///< the limit of its tensors, in bytes; 0: `memory_fraction` of all its memory
+  double memory_fraction = 0.9;  ///< above 0, at most 1
+};
+
+/// A GPU. It may be absent: then `absence` says why, and a session with soft placement does without it. The driver
+/// and NVRTC, CUDA's compiler, are opened when it is made.
+class gpu_device final : public device {
+ public:
+  /// `which`: its number among those that are visible, or a UUID or the beginning of one. `number`: of the name gpu:N.
+  /// `kernels` must outlive it.
+  gpu_device(std::string_view which, unsigned number, gpu_options const& options, kernel_table const& kernels);
+  ~gpu_device() override;
+
+  std::string const& name() const noexcept override { return name_; }
+  failure absence() const noexcept override { return why_; }
+  allocator& memory() noexcept override;
+  std::size_t memory_limit() const noexcept override;
+  device_speed speed() const noexcept override { return speed_; }
+  kernel_table const* kernels() const noexcept override { return &kernels_; }
+  stream& compute() noexcept override { return *compute_; }
+  stream& copies_in() noexcept override { return *in_; }
+  stream& copies_out() noexcept override { return *out_; }
+
+  /// Returns what the card is called, "NVIDIA H100 80GB HBM3". Throws if it is absent.
+  std::string model() const;
+  /// Gives memory that nobody uses back to the driver.
+  void trim();
+
+  /// A kernel on the card.
+  struct function;
+  /// Compiles CUDA source on first use, and returns its kernel of that name.
+  std::shared_ptr<function const> find(std::string const& text, char const* kernel) const;
+  /// Puts a kernel for `n` elements on the stream of kernels, with these parameters. Called from work on that stream.
+  void launch(function const& f, std::size_t n, void** parameters) const;
+
+ private:
+  struct parts;
+  parts& present() const;
+
+  std::string name_;
+  kernel_table const& kernels_;
+  failure why_;
+  device_speed speed_;
+  std::unique_ptr<parts> parts_;                       // null: it is absent
+  std::unique_ptr<thread_stream> compute_, in_, out_;  // destroyed first: their work uses `parts_`
+};
+
+}  // namespace rill
+
+#if RILL_CUDA_RUNTIME
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace rill {
+
+struct gpu_device::function {
+  std::shared_ptr<cuda::card const> on;
+  cuda::module_handle module = nullptr;
+  cuda::function_handle handle = nullptr;
+
+  explicit function(std::shared_ptr<cuda::card const> card) : on(std::move(card)) {}
+  function(function const&) = delete;
+  function& operator=(function const&) = delete;
+  ~function() {
+    if (module) on->within([&] { return on->driver().call().unload_module(module); });
+  }
+};
+
+// Members are destroyed from the last to the first: the context goes last.
+struct gpu_device::parts {
+  std::shared_ptr<cuda::card const> card;
+  cuda::nvrtc compiler;
+  int target;  // the compute capability that kernels are compiled for
+  unsigned most_blocks;
+  cuda::stream_owner kernels;
+  cuda::gpu_space space;
+  cuda::gpu_memory memory;
+  std::mutex mutex = {};
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<function const>> known = {};  // by text and name
+
+  parts(std::shared_ptr<cuda::card const> c, std::string const& name, std::size_t limit)
+      : card(std::move(c)),
+        compiler(cuda::open_nvrtc(card->capability(), card->driver().version())),
+        target(compiler.newest_for(card->capability())),
+        most_blocks(static_cast<unsigned>(card->attribute(cuda::device_attribute::multiprocessors)) * 32),
+        kernels(*card),
+        space(*card, name),
+        memory(*card, space, kernels.get(), limit) {}
+};
+
+namespace cuda {
+
+// Peak speed by clocks and bus width, for 128 lanes of float32 in each multiprocessor, two operations a cycle, and two
+// transfers a cycle of the memory's clock. Links are taken to be PCI Express 4 with 16 lanes.
+inline device_speed speed_of(card const& c) {
+  auto const value = [&](device_attribute which) { return static_cast<double>(c.attribute(which)); };
+  double const lanes = 128 * value(device_attribute::multiprocessors);
+  return {.flops = 2 * lanes * 1e3 * value(device_attribute::clock_rate),
+          .memory_bytes =
+              2 * 1e3 * value(device_attribute::memory_clock_rate) * value(device_attribute::memory_bus_width) / 8,
+          .link_bytes = 25e9};
+}
+
+inline void check(gpu_options const& options) {
+  if (!(options.memory_fraction > 0 && options.memory_fraction <= 1))
+    throw error(code::invalid_argument, "gpu_options::memory_fraction is above 0 and at most 1, not " +
+                                            std::to_string(options.memory_fraction));
+}
+
+inline std::size_t memory_limit(card const& c, gpu_options const& options) {
+  auto const all = c.memory();
+  if (options.memory == 0)
+    return static_cast<std::size_t>(std::floor(static_cast<double>(all) * options.memory_fraction));
+  if (options.memory > all)
+    throw error(code::invalid_argument, "gpu_options::memory asks for " + std::to_string(options.memory) +
+                                            " bytes of a GPU that has " + std::to_string(all));
+  return options.memory;
+}
+
+// The memory of a GPU that is absent.
+inline allocator& memory_of_none() noexcept {
+  class none final : public allocator {
+    void* acquire(std::size_t) noexcept override { return nullptr; }
+    void release(void*, std::size_t) noexcept override {}
+    std::string refusal(std::size_t) const override { return "the GPU is absent (device::absence says why)"; }
+  };
+  static none memory;
+  return memory;
+}
+
+}  // namespace cuda
+
+RILL_CUDA_INLINE gpu_device::gpu_device(std::string_view which, unsigned number, gpu_options const& options,
+                                        kernel_table const& kernels)
+    : name_("gpu:" + std::to_string(number)), kernels_(kernels) {
+  cuda::check(options);
+  try {
+    auto const driver = std::make_shared<cuda::driver const>();
+    auto const card = std::make_shared<cuda::card const>(driver, cuda::find_device(*driver, which));
+    if (card->attribute(cuda::device_attribute::memory_pools) == 0)
+      throw error(code::unavailable, "'" + card->name() + "' doesn't support memory pools (cuMemAllocFromPoolAsync)");
+    speed_ = cuda::speed_of(*card);
+    parts_ = std::make_unique<parts>(card, name_, cuda::memory_limit(*card, options));
+    // What is wrong with driver, compiler and GPU together shows here, while a session can still do without it.
+    find("extern \"C\" __global__ void nothing() {}\n", "nothing");
+  } catch (error const& e) {
+    if (e.code() == code::invalid_argument) throw;
+    why_ = as_failure(e);
+    parts_.reset();
+  }
+  auto const on_card = [this](stream_work& work) {
+    auto const current = present().card->use();
+    work.run();
+  };
+  compute_ = std::make_unique<thread_stream>([this](stream_work& work) {
+    auto& p = present();
+    auto const current = p.card->use();
+    try {
+      work.run();
+    } catch (...) {
+      p.card->driver().call().wait_for_stream(p.kernels.get());  // for what the work had begun
+      throw;
+    }
+    p.kernels.wait();
+  });
+  in_ = std::make_unique<thread_stream>(on_card);
+  out_ = std::make_unique<thread_stream>(on_card);
+}
+RILL_CUDA_INLINE gpu_device::~gpu_device() = default;
+
+RILL_CUDA_INLINE gpu_device::parts& gpu_device::present() const {
+  if (!parts_) throw error(why_->code(), why_->message(), {}, name_);
+  return *parts_;
+}
+RILL_CUDA_INLINE allocator& gpu_device::memory() noexcept {
+  return parts_ ? static_cast<allocator&>(parts_->memory) : cuda::memory_of_none();
+}
+RILL_CUDA_INLINE std::size_t gpu_device::memory_limit() const noexcept { return parts_ ? parts_->memory.limit() : 0; }
+RILL_CUDA_INLINE std::string gpu_device::model() const { return present().card->name(); }
+RILL_CUDA_INLINE void gpu_device::trim() { present().memory.trim(); }
+
+RILL_CUDA_INLINE std::shared_ptr<gpu_device::function const> gpu_device::find(std::string const& text,
+                                                                              char const* kernel) const {
+  auto& p = present();
+  std::lock_guard lock(p.mutex);
+  auto& known = p.known[{text, kernel}];
+  if (known) return known;
+  auto const code = p.compiler.compile(text, p.target);
+  auto made = std::make_shared<function>(p.card);
+  auto const& driver = p.card->driver();
+  auto const current = p.card->use();
+  driver(driver.call().load_module, &made->module, static_cast<void const*>(code.data()));
+  driver(driver.call().find_function, &made->handle, made->module, kernel);
+  return known = std::move(made);
+}
+
+RILL_CUDA_INLINE void gpu_device::launch(function const& f, std::size_t n, void** parameters) const {
+  if (n == 0) return;
+  constexpr unsigned threads = 256;
+  auto const& p = *parts_;
+  auto const blocks = static_cast<unsigned>(std::min<std::size_t>((n + threads - 1) / threads, p.most_blocks));
+  auto const& driver = p.card->driver();
+  driver(driver.call().launch, f.handle, blocks, 1u, 1u, threads, 1u, 1u, 0u, p.kernels.get(), parameters,
+         static_cast<void**>(nullptr));
+}
+
+}  // namespace rill
+#endif

@@ -1,0 +1,154 @@
+// The memory of a GPU: a pool of the driver's as an allocator with a limit, and the copies from and to it.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "rill/cuda/card.hpp"
+#include "rill/tensor/allocator.hpp"
+
+namespace rill::cuda {
+
+/// The copies between a GPU's memory and the host's. Each returns when the bytes are there.
+class gpu_space final : public memory_space {
+ public:
+  /// `name`: of the device, for errors; it must outlive this.
+  gpu_space(card const& on, std::string const& name) : on_(on), name_(name), in_(on), out_(on) {}
+
+  std::string_view name() const noexcept override { return name_; }
+  void write(void* to, void const* from, std::size_t bytes) override;
+  void read(void* to, void const* from, std::size_t bytes) override;
+  void copy(void* to, void const* from, std::size_t bytes) override;
+
+ private:
+  card const& on_;
+  std::string const& name_;
+  stream_owner in_, out_;
+};
+
+/// A pool of the driver's with a limit. What is given back stays in the pool.
+class gpu_memory final : public allocator {
+ public:
+  /// `compute`: the stream of kernels. Freed memory is reused only after the kernels already enqueued on it. `limit`:
+  /// of the bytes that are asked for; the pool may hold more.
+  gpu_memory(card const& on, gpu_space& space, stream_handle compute, std::size_t limit);
+  ~gpu_memory();
+
+  std::size_t limit() const noexcept { return limit_; }
+  /// Gives what is free in the pool back to the driver.
+  void trim();
+
+ private:
+  void* acquire(std::size_t bytes) noexcept override;
+  void release(void* p, std::size_t bytes) noexcept override;
+  /// Throws the driver's error if the thread's last request failed for another reason than lack of memory.
+  std::string refusal(std::size_t bytes) const override;
+
+  card const& on_;
+  stream_handle compute_;
+  stream_owner order_;  // allocations are made in its order
+  std::size_t limit_;
+  std::atomic<std::size_t> taken_{0};
+  pool_handle pool_ = nullptr;
+};
+
+}  // namespace rill::cuda
+
+#if RILL_CUDA_RUNTIME
+#include <bit>
+#include <cstdint>
+
+namespace rill::cuda {
+
+RILL_CUDA_INLINE void gpu_space::write(void* to, void const* from, std::size_t bytes) {
+  auto const current = on_.use();
+  on_.driver()(on_.driver().call().copy_in, std::bit_cast<address>(to), from, bytes, in_.get());
+  in_.wait();
+}
+RILL_CUDA_INLINE void gpu_space::read(void* to, void const* from, std::size_t bytes) {
+  auto const current = on_.use();
+  on_.driver()(on_.driver().call().copy_out, to, std::bit_cast<address>(from), bytes, out_.get());
+  out_.wait();
+}
+RILL_CUDA_INLINE void gpu_space::copy(void* to, void const* from, std::size_t bytes) {
+  auto const current = on_.use();
+  on_.driver()(on_.driver().call().copy_within, std::bit_cast<address>(to), std::bit_cast<address>(from), bytes,
+               in_.get());
+  in_.wait();
+}
+
+RILL_CUDA_INLINE gpu_memory::gpu_memory(card const& on, gpu_space& space, stream_handle compute, std::size_t limit)
+    : allocator(&space), on_(on), compute_(compute), order_(on), limit_(limit) {
+  auto const& call = on.driver().call();
+  auto const current = on.use();
+  pool_properties properties{};
+  properties.allocation_type = 1;
+  properties.location = {1, on.id()};
+  on.driver()(call.create_pool, &pool_, static_cast<pool_properties const*>(&properties));
+  std::uint64_t kept = UINT64_MAX;
+  if (auto const result = call.set_pool_attribute(pool_, pool_attribute::release_threshold, &kept);
+      result != status::success) {
+    call.destroy_pool(pool_);
+    on.driver().check(result, call.set_pool_attribute.symbol);
+  }
+}
+RILL_CUDA_INLINE gpu_memory::~gpu_memory() {
+  on_.within([&] { return on_.driver().call().destroy_pool(pool_); });
+}
+
+RILL_CUDA_INLINE void gpu_memory::trim() {
+  auto const current = on_.use();
+  on_.driver()(on_.driver().call().trim_pool, pool_, std::size_t{0});
+}
+
+namespace detail {
+// What the driver said to the request of this thread that failed last.
+inline status& last_refusal() noexcept {
+  static thread_local constinit status last = status::success;
+  return last;
+}
+}  // namespace detail
+
+// The host waits for the request, so every stream may use the bytes at once. The request waits for the kernels before a
+// release whose bytes it gets; it waits for nothing if the pool has others.
+RILL_CUDA_INLINE void* gpu_memory::acquire(std::size_t bytes) noexcept {
+  auto const& call = on_.driver().call();
+  auto& last = detail::last_refusal();
+  last = status::success;
+  if (auto const before = taken_.fetch_add(bytes); bytes > limit_ || before > limit_ - bytes) {
+    taken_ -= bytes;
+    return nullptr;
+  }
+  address made = 0;
+  last = on_.within([&] {
+    auto const take = [&] { return call.allocate(&made, bytes, pool_, order_.get()); };
+    auto result = take();
+    if (result == status::out_of_memory && call.trim_pool(pool_, 0) == status::success) result = take();
+    if (result != status::success) return result;
+    result = call.wait_for_stream(order_.get());
+    if (result != status::success) call.deallocate(made, order_.get());
+    return result;
+  });
+  if (last == status::success) return std::bit_cast<void*>(made);
+  taken_ -= bytes;
+  return nullptr;
+}
+
+RILL_CUDA_INLINE void gpu_memory::release(void* p, std::size_t bytes) noexcept {
+  on_.within([&] { return on_.driver().call().deallocate(std::bit_cast<address>(p), compute_); });
+  taken_ -= bytes;
+}
+
+RILL_CUDA_INLINE std::string gpu_memory::refusal(std::size_t bytes) const {
+  auto const last = detail::last_refusal();
+  if (last != status::success && last != status::out_of_memory)
+    on_.driver().check(last, on_.driver().call().allocate.symbol);
+  return "no room for a buffer of " + std::to_string(bytes) + " bytes in the memory of '" +
+         std::string(space()->name()) + "': " + std::to_string(usage().current) + " of " + std::to_string(limit_) +
+         " bytes are in use" +
+         (last == status::success ? "" : ", and the GPU is out of memory: other processes may be using it");
+}
+
+}  // namespace rill::cuda
+#endif

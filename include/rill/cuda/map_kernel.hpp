@@ -1,0 +1,125 @@
+// Elementwise nodes as kernels of a GPU.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "rill/cuda/gpu_device.hpp"
+#include "rill/device/device.hpp"
+#include "rill/program/collapse.hpp"
+#include "rill/program/program.hpp"
+
+namespace rill::cuda {
+
+/// A program on a GPU that is bound to extents: its kernel, and its integer parameters.
+class bound_map {
+ public:
+  /// Binds a program to `n` elements of each result and to how its operands lie.
+  bound_map(gpu_device const& on, program const& p, collapsed_axes const& axes, std::size_t n);
+
+  /// Puts the kernel on the stream of kernels; `addresses` holds the inputs, then the outputs.
+  void operator()(void* const* addresses) const;
+
+ private:
+  gpu_device const& on_;
+  std::shared_ptr<gpu_device::function const> run_;
+  std::size_t elements_, addresses_;
+  std::vector<std::uint64_t> numbers_;
+};
+
+/// Returns the kernels that GPUs have.
+kernel_table const& gpu_kernels();
+
+}  // namespace rill::cuda
+
+#if RILL_CUDA_RUNTIME
+#include <optional>
+#include <span>
+
+#include "rill/cuda/map_text.hpp"
+#include "rill/graph/kernel_request.hpp"
+#include "rill/graph/op_def.hpp"
+#include "rill/ops/list/fuse.hpp"
+
+namespace rill::cuda {
+
+RILL_CUDA_INLINE bound_map::bound_map(gpu_device const& on, program const& p, collapsed_axes const& axes, std::size_t n)
+    : on_(on), elements_(n), addresses_(p.inputs.size() + p.outputs.size()), numbers_{n} {
+  std::vector<std::uint64_t> strides;
+  for (auto const& o : axes.operands)
+    if (o.how == access::strided)
+      for (std::size_t a = 0; a < axes.extents.size(); ++a) strides.push_back(static_cast<std::uint64_t>(o.strides[a]));
+  if (!strides.empty())
+    for (std::size_t a = 1; a < axes.extents.size(); ++a)
+      numbers_.push_back(static_cast<std::uint64_t>(axes.extents[a]));
+  numbers_.insert(numbers_.end(), strides.begin(), strides.end());
+  constexpr std::size_t most = 4096 / sizeof(std::uint64_t);  // a kernel's parameters hold at most 4096 bytes
+  if (addresses_ + numbers_.size() > most)
+    throw error(code::unimplemented, "a fused node needs " + std::to_string(addresses_ + numbers_.size()) +
+                                         " kernel parameters; a GPU kernel takes at most " + std::to_string(most) +
+                                         ": turn fusion off (pass_options::fuse)");
+  bool const wide = n > UINT32_MAX / 2;  // counters go beyond n by the number of threads
+  run_ = on.find(map_text(p, axes, wide), "map");
+}
+
+RILL_CUDA_INLINE void bound_map::operator()(void* const* addresses) const {
+  std::vector<void*> parameters;
+  for (std::size_t i = 0; i < addresses_; ++i) parameters.push_back(const_cast<void**>(&addresses[i]));
+  // A number of 32 bits is the first half of one of 64 bits.
+  for (auto const& n : numbers_) parameters.push_back(const_cast<std::uint64_t*>(&n));
+  on_.launch(*run_, elements_, parameters.data());
+}
+
+namespace detail {
+
+/// Returns an elementwise node as a program; nothing if it is none.
+inline std::optional<program> program_of(node const& n, std::span<type const> inputs) {
+  if (n.op == &definition<ops::fused_op>()) return ops::program_of(n);
+  if (n.op->elementwise == nullptr || n.outputs.size() != 1) return {};
+  program p;
+  program::instruction line{n.op->elementwise, {}, n.outputs[0].element};
+  for (auto const& x : inputs) {
+    line.operands[p.inputs.size()] = static_cast<std::uint16_t>(p.inputs.size());
+    p.inputs.push_back(x.element);
+  }
+  p.instructions.push_back(line);
+  p.outputs.push_back(static_cast<std::uint16_t>(inputs.size()));
+  return p;
+}
+
+inline kernel map_kernel(kernel_request const& r) {
+  auto const p = *program_of(r.at, r.inputs);
+  std::vector<shape> shapes;
+  for (auto const& x : r.inputs) shapes.push_back(x.shape());
+  auto const to = r.outputs[0].shape();
+  auto const axes = collapse(shapes, to);
+  kernel k([map = bound_map(static_cast<gpu_device const&>(*r.on), p, axes, static_cast<std::size_t>(elements(to)))](
+               kernel_call const& call) { map(call.pointers); });
+  // A thread reads all operands of an element before it writes the results.
+  for (std::uint32_t i = 0; i < r.inputs.size(); ++i)
+    for (std::uint32_t o = 0; o < r.outputs.size(); ++o)
+      if (axes.operands[i].how == access::direct && elements(shapes[i]) == elements(to) &&
+          size_of(r.inputs[i].element) == size_of(r.outputs[o].element))
+        k.input_output_aliases.push_back({i, o});
+  return k;
+}
+
+inline kernel_factory factory_of(node const& n, std::span<type const> inputs) {
+  auto const p = program_of(n, inputs);
+  return p && cuda::has_text(*p) ? map_kernel : nullptr;
+}
+
+}  // namespace detail
+
+RILL_CUDA_INLINE kernel_table const& gpu_kernels() {
+  static kernel_table const all = [] {
+    kernel_table made(detail::factory_of);
+    made.add(definition<ops::fused_op>(), detail::map_kernel);
+    return made;
+  }();
+  return all;
+}
+
+}  // namespace rill::cuda
+#endif

@@ -1,0 +1,48 @@
+#include "control.hpp"
+
+#include "compiler.hpp"
+#include "driver.hpp"
+#include "faults.hpp"
+#include "lies.hpp"
+
+using namespace rill::emulated;
+
+void rill_emulated_set_order(unsigned long long seed) { set_order_seed(seed); }
+char const* rill_emulated_last_fault() { return last_fault(); }
+void rill_emulated_fail_allocation(unsigned n) { fail_allocation(n); }
+void rill_emulated_fail_launch(unsigned n) { fail_launch(n); }
+void rill_emulated_hold_launch(unsigned n) { hold_launch(n); }
+void rill_emulated_release_launches() { release_launches(); }
+
+bool rill_emulated_lose_device(int number, status error) try {
+  auto& devices = the_driver().devices;
+  if (number < 0 || static_cast<std::size_t>(number) >= devices.size()) return false;
+  auto& of = *devices[static_cast<std::size_t>(number)];
+  std::lock_guard const lock(of.mutex);
+  if (!of.primary) return false;
+  of.primary->fail(error);
+  return true;
+} catch (failure const&) {
+  return false;
+}
+
+rill_emulated_counts rill_emulated_count() try {
+  auto& all = the_driver();
+  rill_emulated_counts counts{};
+  counts.programs = live_programs();
+  counts.contexts = all.contexts.size();
+  counts.pools = all.pools.size();
+  counts.streams = all.streams.size();
+  counts.events = all.events.size();
+  counts.modules = all.modules.size();
+  for (auto const& each : all.devices) {
+    counts.allocations += each->memory.allocations();
+    counts.bytes += each->memory.bytes();
+  }
+  return counts;
+} catch (failure const&) {
+  rill_emulated_counts none{};
+  none.programs = live_programs();
+  return none;
+}
+unsigned long long rill_emulated_compiled_texts() { return compiled_texts(); }

@@ -1,0 +1,58 @@
+// Kernels of the emulated driver: objects that the host's compiler made of texts, and launches of what they hold.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "failure.hpp"
+#include "memory.hpp"
+#include "text/interface.hpp"
+
+namespace rill::emulated {
+
+/// A loaded object, until its last user is gone.
+class kernel_object {
+ public:
+  /// Throws failure{invalid_image}.
+  explicit kernel_object(std::string const& path);
+  kernel_object(kernel_object const&) = delete;
+  ~kernel_object();
+
+  /// Throws failure{not_found}.
+  kernel_entry const& find(std::string const& name) const;
+  thread_state& state() const { return *interface_->state(); }
+
+ private:
+  void* library_;
+  object_interface const* interface_;
+};
+
+/// A launch with copies of its arguments.
+class kernel_launch {
+ public:
+  /// Throws failure if the extents are not those that a device runs.
+  kernel_launch(std::shared_ptr<kernel_object const> object, kernel_entry const& kernel, extent blocks, extent threads,
+                std::size_t shared_bytes, void* const* arguments);
+
+  /// Runs all threads in the order of `seed`. Throws memory_fault.
+  void run(device_memory const& memory, unsigned long long seed) const;
+  char const* name() const { return kernel_.name; }
+
+ private:
+  struct alignas(64) piece {
+    std::byte bytes[64];
+  };
+
+  std::shared_ptr<kernel_object const> object_;
+  kernel_entry const& kernel_;
+  extent blocks_, threads_;
+  std::vector<piece> values_;
+  std::vector<void*> arguments_;
+};
+
+/// The seed of the order of blocks and threads: 0 ascending, 1 descending, else random.
+unsigned long long order_seed();
+void set_order_seed(unsigned long long seed);
+
+}  // namespace rill::emulated

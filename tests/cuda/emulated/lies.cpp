@@ -1,0 +1,59 @@
+#include "lies.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+namespace rill::emulated {
+namespace {
+
+struct lies {
+  std::mutex mutex;
+  std::condition_variable changed;
+  unsigned allocation = 0, launch = 0, hold = 0;  // how many calls remain until one fails
+  unsigned holds = 0, released = 0;
+};
+lies& told() {
+  static auto& made = *new lies;
+  return made;
+}
+/// Whether the call is the one that a countdown meant.
+bool due(unsigned& remaining) { return remaining != 0 && --remaining == 0; }
+
+void set(unsigned lies::* which, unsigned n) {
+  std::lock_guard const lock(told().mutex);
+  told().*which = n;
+}
+
+}  // namespace
+
+void fail_allocation(unsigned n) { set(&lies::allocation, n); }
+void fail_launch(unsigned n) { set(&lies::launch, n); }
+void hold_launch(unsigned n) { set(&lies::hold, n); }
+void release_launches() {
+  std::lock_guard const lock(told().mutex);
+  told().released = told().holds;
+  told().changed.notify_all();
+}
+
+bool next_allocation_fails() {
+  std::lock_guard const lock(told().mutex);
+  return due(told().allocation);
+}
+launch_fate fate_of_next_launch() {
+  std::lock_guard const lock(told().mutex);
+  launch_fate fate;
+  fate.fails = due(told().launch);
+  if (due(told().hold)) fate.held = ++told().holds;
+  return fate;
+}
+void wait_for_release(unsigned hold, std::function<bool()> const& ended) {
+  std::unique_lock lock(told().mutex);
+  told().changed.wait(lock, [&] { return told().released >= hold || ended(); });
+}
+void look_at_held_launches() {
+  std::lock_guard const lock(told().mutex);
+  told().changed.notify_all();
+}
+
+}  // namespace rill::emulated

@@ -1,0 +1,25 @@
+// How tests make the emulated driver fail (control.hpp).
+#pragma once
+#include <functional>
+
+namespace rill::emulated {
+
+/// What fails next: each is the number of a call from now on, 1 for the next.
+void fail_allocation(unsigned n);
+void fail_launch(unsigned n);
+void hold_launch(unsigned n);
+void release_launches();
+
+bool next_allocation_fails();
+/// What becomes of a launch.
+struct launch_fate {
+  bool fails = false;
+  unsigned held = 0;  ///< the number of a hold, or 0
+};
+launch_fate fate_of_next_launch();
+/// Waits until launches were released after this hold, or `ended()`.
+void wait_for_release(unsigned hold, std::function<bool()> const& ended);
+/// Asks `ended` again.
+void look_at_held_launches();
+
+}  // namespace rill::emulated

@@ -1,0 +1,24 @@
+// What the emulated NVRTC finds in a text before the host's compiler reads it.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace rill::emulated {
+
+/// A kernel of a text: `extern "C" __global__ void NAME(`, with an expression of __launch_bounds__, if it has one.
+struct found_kernel {
+  std::string name, bounds;
+};
+std::vector<found_kernel> kernels_of(std::string const& text);
+
+/// A text in two: the lines up to the last of the includes with which it begins, without comments, and the rest.
+struct divided_text {
+  std::string includes, rest;
+  int first_line_of_rest;
+};
+divided_text divide(std::string const& text);
+
+/// Returns what makes the kernels known to the driver: the end of the text.
+std::string table_of(std::vector<found_kernel> const& kernels);
+
+}  // namespace rill::emulated
