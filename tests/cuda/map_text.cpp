@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "emulated.hpp"
+#include "numbers.hpp"
 #include "rill/cuda/gpu.hpp"
+#include "rill/cuda/map_kernel.hpp"
 #include "rill/ops/list/registry.hpp"
 #include "rill/program/interpreter.hpp"
 #include "rill/rill.hpp"
@@ -21,9 +23,9 @@
 namespace rill {
 namespace {
 
-constexpr dtype numbers_in_text[] = {dtype::boolean,  dtype::int8,    dtype::int16,  dtype::int32,  dtype::int64,
-                                     dtype::uint8,    dtype::uint16,  dtype::uint32, dtype::uint64, dtype::float16,
-                                     dtype::bfloat16, dtype::float32, dtype::float64};
+using test::expect_same_numbers;
+using test::numbers_in_text;
+using test::operand;
 
 // All functions of programs with a formula, but for cast.
 std::vector<scalar_function const*> functions() {
@@ -100,56 +102,6 @@ program random_program(std::mt19937_64& random) {
   for (std::size_t i = 0; i < 6; ++i)
     made.p.outputs.push_back(static_cast<std::uint16_t>(made.p.registers() - 1 - below(12)));
   return made.p;
-}
-
-// Numbers of each kind: of any bits, and those at which functions differ.
-template <class T> T any_number(std::mt19937_64& random) {
-  auto const bits = random();
-  if constexpr (std::is_same_v<T, bool>) return bits % 2 != 0;
-  else {
-    if (bits % 3 == 0) {
-      std::array<std::byte, sizeof(T)> some;
-      std::memcpy(some.data(), &bits, sizeof(T));
-      return std::bit_cast<T>(some);
-    }
-    if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::int64_t>(bits % 200) - 100);
-    else {
-      constexpr double values[] = {0, -0.0, 1, -1, 0.5, 2, 3, 10, -7.25, 100, 1e-3, 255, -128};
-      if (bits % 3 == 1) return T(values[bits / 3 % std::size(values)]);
-      return T(static_cast<double>(static_cast<std::int64_t>(bits % 20'000) - 10'000) / 1000);
-    }
-  }
-}
-tensor operand(dtype element, shape const& extents, std::mt19937_64& random) {
-  return visit(element, [&]<class T>() -> tensor {
-    if constexpr (std::is_same_v<T, std::string> || sizeof(T) > 8 || requires(T z) { z.real(); })
-      throw error(code::internal, "no text has such numbers");
-    else {
-      tensor made(element, extents);
-      auto* const at = static_cast<T*>(made.mutable_raw());
-      for (std::int64_t i = 0; i < elements(extents); ++i) at[i] = any_number<T>(random);
-      return made;
-    }
-  });
-}
-
-template <class T> bool is_nan_number(T v) {
-  if constexpr (std::is_integral_v<T>) return false;
-  else return v != v;
-}
-// Bits of two results that aren't both NaN.
-void expect_same_numbers(tensor const& there, tensor const& here, std::string const& of) {
-  visit(here.element(), [&]<class T>() {
-    if constexpr (sizeof(T) <= 8 && !std::is_same_v<T, std::string> && !requires(T z) { z.real(); }) {
-      auto const a = there.span<T>(), b = here.span<T>();
-      for (std::size_t i = 0; i < a.size(); ++i)
-        if (std::memcmp(&a[i], &b[i], sizeof(T)) != 0 && !(is_nan_number(a[i]) && is_nan_number(b[i]))) {
-          ADD_FAILURE() << of << " of element " << i << " differs: " << static_cast<double>(a[i]) << " there, "
-                        << static_cast<double>(b[i]) << " here";
-          return;
-        }
-    }
-  });
 }
 
 struct maps : test::on_emulated_gpu {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "rill/cuda/gpu_device.hpp"
-#include "rill/cuda/map_kernel.hpp"
+#include "rill/cuda/gpu_kernels.hpp"
 
 namespace rill {
 

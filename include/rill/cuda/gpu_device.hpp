@@ -45,10 +45,18 @@ class gpu_device final : public device {
 
   /// A kernel on the card.
   struct function;
+  /// How many blocks run a kernel, and how many threads each of them has.
+  struct launch_shape {
+    unsigned blocks, threads;
+  };
   /// Compiles CUDA source on first use, and returns its kernel of that name.
   std::shared_ptr<function const> find(std::string const& text, char const* kernel) const;
-  /// Puts a kernel for `n` elements on the stream of kernels, with these parameters. Called from work on that stream.
-  void launch(function const& f, std::size_t n, void** parameters) const;
+  /// Returns blocks for a kernel whose threads take `n` elements in turns; of no elements one block.
+  launch_shape shape_for(std::size_t n) const noexcept;
+  /// Puts a kernel on the stream of kernels, with these parameters. Called from work on that stream.
+  void launch(function const& f, launch_shape how, void** parameters) const;
+  /// Waits for the kernels on the stream. Called from work on that stream.
+  void wait() const;
 
  private:
   struct parts;
@@ -73,17 +81,28 @@ class gpu_device final : public device {
 
 namespace rill {
 
-struct gpu_device::function {
-  std::shared_ptr<cuda::card const> on;
-  cuda::module_handle module = nullptr;
-  cuda::function_handle handle = nullptr;
+namespace cuda {
 
-  explicit function(std::shared_ptr<cuda::card const> card) : on(std::move(card)) {}
-  function(function const&) = delete;
-  function& operator=(function const&) = delete;
-  ~function() {
+/// A compiled text on a card.
+struct loaded_text {
+  std::shared_ptr<card const> on;
+  module_handle module = nullptr;
+
+  explicit loaded_text(std::shared_ptr<card const> c) : on(std::move(c)) {}
+  loaded_text(loaded_text const&) = delete;
+  loaded_text& operator=(loaded_text const&) = delete;
+  ~loaded_text() {
     if (module) on->within([&] { return on->driver().call().unload_module(module); });
   }
+};
+
+}  // namespace cuda
+
+struct gpu_device::function {
+  std::shared_ptr<cuda::loaded_text const> in;
+  cuda::function_handle handle = nullptr;
+
+  explicit function(std::shared_ptr<cuda::loaded_text const> text) : in(std::move(text)) {}
 };
 
 // Members are destroyed from the last to the first: the context goes last.
@@ -96,7 +115,11 @@ struct gpu_device::parts {
   cuda::gpu_space space;
   cuda::gpu_memory memory;
   std::mutex mutex = {};
-  std::map<std::pair<std::string, std::string>, std::shared_ptr<function const>> known = {};  // by text and name
+  struct text {
+    std::shared_ptr<cuda::loaded_text const> loaded = {};
+    std::map<std::string, std::shared_ptr<function const>> kernels = {};
+  };
+  std::map<std::string, text> known = {};
 
   parts(std::shared_ptr<cuda::card const> c, std::string const& name, std::size_t limit)
       : card(std::move(c)),
@@ -202,27 +225,36 @@ RILL_CUDA_INLINE void gpu_device::trim() { present().memory.trim(); }
 RILL_CUDA_INLINE std::shared_ptr<gpu_device::function const> gpu_device::find(std::string const& text,
                                                                               char const* kernel) const {
   auto& p = present();
-  std::lock_guard lock(p.mutex);
-  auto& known = p.known[{text, kernel}];
-  if (known) return known;
-  auto const code = p.compiler.compile(text, p.target);
-  auto made = std::make_shared<function>(p.card);
   auto const& driver = p.card->driver();
+  std::lock_guard lock(p.mutex);
   auto const current = p.card->use();
-  driver(driver.call().load_module, &made->module, static_cast<void const*>(code.data()));
-  driver(driver.call().find_function, &made->handle, made->module, kernel);
-  return known = std::move(made);
+  auto& known = p.known[text];
+  if (!known.loaded) {
+    auto const code = p.compiler.compile(text, p.target);
+    auto made = std::make_shared<cuda::loaded_text>(p.card);
+    driver(driver.call().load_module, &made->module, static_cast<void const*>(code.data()));
+    known.loaded = std::move(made);
+  }
+  auto& found = known.kernels[kernel];
+  if (found) return found;
+  auto made = std::make_shared<function>(known.loaded);
+  driver(driver.call().find_function, &made->handle, known.loaded->module, kernel);
+  return found = std::move(made);
 }
 
-RILL_CUDA_INLINE void gpu_device::launch(function const& f, std::size_t n, void** parameters) const {
-  if (n == 0) return;
+RILL_CUDA_INLINE gpu_device::launch_shape gpu_device::shape_for(std::size_t n) const noexcept {
   constexpr unsigned threads = 256;
-  auto const& p = *parts_;
-  auto const blocks = static_cast<unsigned>(std::min<std::size_t>((n + threads - 1) / threads, p.most_blocks));
-  auto const& driver = p.card->driver();
-  driver(driver.call().launch, f.handle, blocks, 1u, 1u, threads, 1u, 1u, 0u, p.kernels.get(), parameters,
+  auto const wanted = std::clamp<std::size_t>((n + threads - 1) / threads, 1, parts_->most_blocks);
+  return {static_cast<unsigned>(wanted), threads};
+}
+
+RILL_CUDA_INLINE void gpu_device::launch(function const& f, launch_shape how, void** parameters) const {
+  auto const& driver = parts_->card->driver();
+  driver(driver.call().launch, f.handle, how.blocks, 1u, 1u, how.threads, 1u, 1u, 0u, parts_->kernels.get(), parameters,
          static_cast<void**>(nullptr));
 }
+
+RILL_CUDA_INLINE void gpu_device::wait() const { parts_->kernels.wait(); }
 
 }  // namespace rill
 #endif

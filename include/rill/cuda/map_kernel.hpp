@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "rill/cuda/gpu_device.hpp"
-#include "rill/device/device.hpp"
+#include "rill/graph/kernel_request.hpp"
 #include "rill/program/collapse.hpp"
 #include "rill/program/program.hpp"
 
@@ -28,19 +30,25 @@ class bound_map {
   std::vector<std::uint64_t> numbers_;
 };
 
-/// Returns the kernels that GPUs have.
-kernel_table const& gpu_kernels();
+/// Returns an elementwise or fused node as a program; nothing if it is none, or has no text.
+std::optional<program> map_program(node const& n, std::span<type const> inputs);
+
+/// Returns the kernel of a node that is a map_program.
+kernel map_kernel(kernel_request const& r);
+/// Returns the kernel that broadcasts input 0 to the extents of output 0.
+kernel spread_kernel(kernel_request const& r);
+/// Returns the map that broadcasts an array to extents.
+bound_map bound_spread(gpu_device const& on, dtype element, shape const& from, shape const& to);
 
 }  // namespace rill::cuda
 
 #if RILL_CUDA_RUNTIME
-#include <optional>
-#include <span>
+#include <array>
 
 #include "rill/cuda/map_text.hpp"
-#include "rill/graph/kernel_request.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/ops/list/fuse.hpp"
+#include "rill/ops/math/add_n.hpp"
 
 namespace rill::cuda {
 
@@ -64,32 +72,58 @@ RILL_CUDA_INLINE bound_map::bound_map(gpu_device const& on, program const& p, co
 }
 
 RILL_CUDA_INLINE void bound_map::operator()(void* const* addresses) const {
+  if (elements_ == 0) return;
   std::vector<void*> parameters;
   for (std::size_t i = 0; i < addresses_; ++i) parameters.push_back(const_cast<void**>(&addresses[i]));
   // A number of 32 bits is the first half of one of 64 bits.
   for (auto const& n : numbers_) parameters.push_back(const_cast<std::uint64_t*>(&n));
-  on_.launch(*run_, elements_, parameters.data());
+  on_.launch(*run_, on_.shape_for(elements_), parameters.data());
 }
 
 namespace detail {
 
-/// Returns an elementwise node as a program; nothing if it is none.
-inline std::optional<program> program_of(node const& n, std::span<type const> inputs) {
-  if (n.op == &definition<ops::fused_op>()) return ops::program_of(n);
-  if (n.op->elementwise == nullptr || n.outputs.size() != 1) return {};
+/// The sum of operands in their order: 16-bit floats are added as float32 and rounded once, as add_n does.
+inline program sum_of(std::size_t operands, dtype element) {
   program p;
-  program::instruction line{n.op->elementwise, {}, n.outputs[0].element};
-  for (auto const& x : inputs) {
-    line.operands[p.inputs.size()] = static_cast<std::uint16_t>(p.inputs.size());
-    p.inputs.push_back(x.element);
-  }
-  p.instructions.push_back(line);
-  p.outputs.push_back(static_cast<std::uint16_t>(inputs.size()));
+  p.inputs.assign(operands, element);
+  auto const wide = size_of(element) == 2 && is_float(element) ? dtype::float32 : element;
+  auto const compute = [&](op_def const& op, std::array<std::uint16_t, max_operands> of, dtype result) {
+    p.instructions.push_back({op.elementwise, of, result});
+    return static_cast<std::uint16_t>(p.registers() - 1);
+  };
+  auto const as = [&](dtype to, std::uint16_t x) {
+    return wide == element ? x : compute(definition<ops::cast_op>(), {x}, to);
+  };
+  auto sum = as(wide, 0);
+  for (std::uint16_t i = 1; i < operands; ++i) sum = compute(definition<ops::add_op>(), {sum, as(wide, i)}, wide);
+  p.outputs = {as(element, sum)};
   return p;
 }
 
-inline kernel map_kernel(kernel_request const& r) {
-  auto const p = *program_of(r.at, r.inputs);
+}  // namespace detail
+
+RILL_CUDA_INLINE std::optional<program> map_program(node const& n, std::span<type const> inputs) {
+  constexpr std::size_t most_operands = 256;  // of add_n: a kernel has room for 512 addresses and numbers
+  program p;
+  if (n.op == &definition<ops::fused_op>()) p = ops::program_of(n);
+  else if (n.op == &definition<ops::add_n_op>() && inputs.size() <= most_operands)
+    p = detail::sum_of(inputs.size(), inputs[0].element);
+  else if (n.op->elementwise == nullptr || n.outputs.size() != 1) return {};
+  else {
+    program::instruction line{n.op->elementwise, {}, n.outputs[0].element};
+    for (auto const& x : inputs) {
+      line.operands[p.inputs.size()] = static_cast<std::uint16_t>(p.inputs.size());
+      p.inputs.push_back(x.element);
+    }
+    p.instructions.push_back(line);
+    p.outputs.push_back(static_cast<std::uint16_t>(inputs.size()));
+  }
+  if (!has_text(p)) return {};
+  return p;
+}
+
+RILL_CUDA_INLINE kernel map_kernel(kernel_request const& r) {
+  auto const p = map_program(r.at, r.inputs).value();
   std::vector<shape> shapes;
   for (auto const& x : r.inputs) shapes.push_back(x.shape());
   auto const to = r.outputs[0].shape();
@@ -105,20 +139,16 @@ inline kernel map_kernel(kernel_request const& r) {
   return k;
 }
 
-inline kernel_factory factory_of(node const& n, std::span<type const> inputs) {
-  auto const p = program_of(n, inputs);
-  return p && cuda::has_text(*p) ? map_kernel : nullptr;
+RILL_CUDA_INLINE bound_map bound_spread(gpu_device const& on, dtype element, shape const& from, shape const& to) {
+  program p;
+  p.inputs = {element};
+  p.outputs = {0};
+  return {on, p, collapse({from}, to), static_cast<std::size_t>(elements(to))};
 }
 
-}  // namespace detail
-
-RILL_CUDA_INLINE kernel_table const& gpu_kernels() {
-  static kernel_table const all = [] {
-    kernel_table made(detail::factory_of);
-    made.add(definition<ops::fused_op>(), detail::map_kernel);
-    return made;
-  }();
-  return all;
+RILL_CUDA_INLINE kernel spread_kernel(kernel_request const& r) {
+  return kernel([copies = bound_spread(static_cast<gpu_device const&>(*r.on), r.inputs[0].element, r.inputs[0].shape(),
+                                       r.outputs[0].shape())](kernel_call const& call) { copies(call.pointers); });
 }
 
 }  // namespace rill::cuda

@@ -1,0 +1,69 @@
+// Which nodes a GPU runs.
+#pragma once
+#include "rill/device/device.hpp"
+
+namespace rill::cuda {
+
+/// Returns the kernels that GPUs have.
+kernel_table const& gpu_kernels();
+
+}  // namespace rill::cuda
+
+#if RILL_CUDA_RUNTIME
+#include <algorithm>
+#include <span>
+#include <unordered_map>
+
+#include "rill/cuda/copy_form.hpp"
+#include "rill/cuda/copy_kernel.hpp"
+#include "rill/cuda/map_kernel.hpp"
+#include "rill/cuda/map_text.hpp"
+#include "rill/cuda/reduce_kernel.hpp"
+#include "rill/cuda/update_kernel.hpp"
+
+namespace rill::cuda {
+
+namespace detail {
+
+/// The kernels that are listed by operation: those that read numbers, and those that move elements of any size.
+inline kernel_factory listed(op_def const& op, bool moves) {
+  static std::unordered_map<op_def const*, kernel_factory> const
+      numbers{{&definition<ops::broadcast_like_op>(), broadcast_like_kernel},
+              {&definition<ops::broadcast_to_op>(), spread_kernel},
+              {&definition<ops::fill_op>(), spread_kernel},
+              {&definition<ops::assign_add_op>(), assign_add_kernel},
+              {&definition<ops::assign_sub_op>(), assign_sub_kernel}},
+      any{{&definition<ops::assign_op>(), assign_kernel}, {&definition<ops::initialize_op>(), initialize_kernel}};
+  auto const& all = moves ? any : numbers;
+  auto const at = all.find(&op);
+  if (at != all.end()) return at->second;
+  if (moves) return find_copy_form(op) ? copy_kernel : nullptr;
+  return find_reduce_form(op) ? reduce_kernel : nullptr;
+}
+
+inline kernel_factory factory_of(node const& n, std::span<type const> inputs) {
+  if (map_program(n, inputs)) return map_kernel;
+  auto const each = [&](auto const& f) {
+    return std::all_of(inputs.begin(), inputs.end(), f) && std::all_of(n.outputs.begin(), n.outputs.end(), f);
+  };
+  if (n.op == &definition<ops::fused_update_op>())
+    return has_text(*decode<ops::fused_update_op::attributes>(n.attributes).what) ? fused_update_kernel : nullptr;
+  if (each([](type const& t) { return t.element != dtype::string; }))
+    if (auto const make = listed(*n.op, true)) return make;
+  return each([](type const& t) { return is_in_text(t.element); }) ? listed(*n.op, false) : nullptr;
+}
+
+}  // namespace detail
+
+RILL_CUDA_INLINE kernel_table const& gpu_kernels() {
+  static kernel_table const all = [] {
+    kernel_table made(detail::factory_of);
+    made.add(definition<ops::fused_op>(), map_kernel);
+    made.add(definition<ops::fused_update_op>(), fused_update_kernel);
+    return made;
+  }();
+  return all;
+}
+
+}  // namespace rill::cuda
+#endif

@@ -1,0 +1,241 @@
+// Sums, means, products, maxima and minima over axes, on a GPU.
+#pragma once
+#include <array>
+
+#include "rill/cuda/gpu_device.hpp"
+#include "rill/graph/kernel_request.hpp"
+#include "rill/ops/sum/axes.hpp"
+
+namespace rill::cuda {
+
+/// A reduction as plain data: what is computed, over which axes of input 0.
+struct reduce_form {
+  ops::reducer what;
+  std::array<bool, max_rank> gone{};
+};
+
+/// Returns the form of a reduction.
+using reduce_form_of = reduce_form (*)(kernel_request const&);
+
+/// Returns how an operation of this kind reduces; null: it isn't a reduction.
+reduce_form_of find_reduce_form(op_def const& op);
+
+/// Returns the kernel of an operation that has a reduce_form.
+kernel reduce_kernel(kernel_request const& r);
+
+/// Returns the kernel of broadcast_like, which may divide each element by the number of its copies.
+kernel broadcast_like_kernel(kernel_request const& r);
+
+}  // namespace rill::cuda
+
+#if RILL_CUDA_RUNTIME
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "rill/cuda/map_kernel.hpp"
+#include "rill/cuda/map_text.hpp"
+#include "rill/graph/op_def.hpp"
+#include "rill/ops/list/operations.hpp"
+
+namespace rill::cuda {
+
+namespace detail {
+
+template <class Op> reduce_form axes_form(kernel_request const& r) {
+  return {Op::reduces, ops::reduced_axes(decode<ops::reduction>(r.at.attributes).axes, r.inputs[0].rank)};
+}
+inline reduce_form sum_like_form(kernel_request const& r) {
+  auto const a = decode<ops::likeness>(r.at.attributes);
+  auto const& x = r.inputs[0];
+  type const other = a.widened(r.inputs[1]);
+  reduce_form form{a.mean ? ops::reducer::mean : ops::reducer::sum, {}};
+  for (std::size_t i = 0, missing = x.rank - other.rank; i < x.rank; ++i)
+    form.gone[i] = i < missing || (other[i - missing] == dim(1) && x[i] != dim(1));
+  return form;
+}
+
+/// The types of a pass in CUDA source: what is read, what is computed with, and what is written.
+struct reduced_types {
+  std::string from, with, to;
+};
+inline std::string unsigned_name(dtype element) {
+  return "std::uint" + std::to_string(8 * size_of(element)) + "_t";
+}
+inline reduced_types types_of(ops::reducer what, dtype element) {
+  bool const compares = what == ops::reducer::min || what == ops::reducer::max;
+  if (element == dtype::boolean) return {"unsigned char", "unsigned char", "unsigned char"};
+  std::string const own(name_in_text(element));
+  if (element == dtype::float16 || element == dtype::bfloat16) return {own, "float", own};
+  if (is_float(element) || compares) return {own, own, own};
+  return {unsigned_name(element), unsigned_name(element), unsigned_name(element)};  // wraps
+}
+inline std::string_view operation_of(ops::reducer what, dtype element) {
+  switch (what) {
+    case ops::reducer::prod:
+      return "multiplication";
+    case ops::reducer::min:
+      return element == dtype::boolean ? "conjunction" : "minimum";
+    case ops::reducer::max:
+      return "maximum";
+    default:
+      return "addition";
+  }
+}
+
+/// One pass of a reduction on a GPU: an array [outer, middle, inner] to [outer, inner].
+class bound_pass {
+ public:
+  bound_pass(gpu_device const& on, ops::reducer what, dtype element, reduced_types const& t,
+             ops::reduction_pass const& pass)
+      : on_(on), array_{pass.outer, pass.middle, pass.inner, 1} {
+    bool const lines = pass.inner == 1;
+    std::int64_t const part = lines ? 4096 : 256;
+    array_.parts = std::max<std::int64_t>(1, (pass.middle + part - 1) / part);
+    std::string const kind = lines ? "lines" : "columns";
+    std::string text =
+        "#include \"rill/cuda/text/reduce.cuh\"\n"
+        "using namespace rill::text;\n"
+        "using from_type = " +
+        t.from + ";\nusing with_type = " + t.with + ";\nusing to_type = " + t.to + ";\nusing operation = " +
+        std::string(operation_of(what, element)) + "<with_type>;\n";
+    std::string const finish = what == ops::reducer::mean
+                                   ? "[&](with_type v) { return static_cast<to_type>(v / static_cast<with_type>(a.middle)); }"
+                                   : "[](with_type v) { return static_cast<to_type>(v); }";
+    if (array_.parts == 1) {
+      text += "extern \"C\" __global__ void reduce(global<from_type const> from, global<to_type> to, reduced_array a) {\n"
+              "  reduce_" + kind + "<operation, with_type>(from, to, a, " + finish + ");\n}\n";
+    } else {
+      text += "extern \"C\" __global__ void reduce(global<from_type const> from, global<with_type> to, reduced_array a) {\n"
+              "  reduce_" + kind + "<operation, with_type>(from, to, a, [](with_type v) { return v; });\n}\n"
+              "extern \"C\" __global__ void join(global<with_type> partial, global<to_type> to, reduced_array a) {\n"
+              "  join_" + kind + "<operation>(partial, to, a, " + finish + ");\n}\n";
+      join_ = on.find(text, "join");
+    }
+    reduce_ = on.find(text, "reduce");
+  }
+
+  /// Returns the bytes that are needed for what is left of parts.
+  std::size_t scratch() const {
+    return array_.parts == 1 ? 0 : static_cast<std::size_t>(array_.outer * array_.parts * array_.inner) * sizeof(double);
+  }
+  void operator()(void const* from, void* to, void* scratch) const {
+    if (array_.outer <= 0 || array_.inner <= 0) return;
+    void* result = array_.parts == 1 ? to : scratch;
+    auto a = array_;
+    void* parameters[] = {&from, &result, &a};
+    auto const units = static_cast<std::size_t>(a.outer * a.parts * a.inner);
+    on_.launch(*reduce_, on_.shape_for(a.inner == 1 ? 32 * units : units), parameters);
+    if (a.parts == 1) return;
+    void* joined[] = {&scratch, &to, &a};
+    auto how = on_.shape_for(static_cast<std::size_t>(a.outer * a.inner));
+    if (a.inner == 1) how.blocks = on_.shape_for(static_cast<std::size_t>(a.outer) * how.threads).blocks;
+    on_.launch(*join_, how, joined);
+  }
+
+ private:
+  struct array {  // reduced_array of the text
+    std::int64_t outer, middle, inner, parts;
+  };
+  gpu_device const& on_;
+  array array_;
+  std::shared_ptr<gpu_device::function const> reduce_, join_;
+};
+
+inline std::size_t in_lines(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+}  // namespace detail
+
+RILL_CUDA_INLINE reduce_form_of find_reduce_form(op_def const& op) {
+  static std::unordered_map<op_def const*, reduce_form_of> const all{
+      {&definition<ops::sum_op>(), detail::axes_form<ops::sum_op>},
+      {&definition<ops::mean_op>(), detail::axes_form<ops::mean_op>},
+      {&definition<ops::prod_op>(), detail::axes_form<ops::prod_op>},
+      {&definition<ops::max_op>(), detail::axes_form<ops::max_op>},
+      {&definition<ops::min_op>(), detail::axes_form<ops::min_op>},
+      {&definition<ops::all_op>(), detail::axes_form<ops::all_op>},
+      {&definition<ops::any_op>(), detail::axes_form<ops::any_op>},
+      {&definition<ops::sum_like_op>(), detail::sum_like_form}};
+  auto const at = all.find(&op);
+  return at == all.end() ? nullptr : at->second;
+}
+
+RILL_CUDA_INLINE kernel reduce_kernel(kernel_request const& r) {
+  auto const& on = static_cast<gpu_device const&>(*r.on);
+  auto const& x = r.inputs[0];
+  auto const form = find_reduce_form(*r.at.op)(r);
+  auto const passes = ops::reduction_passes(x.shape(), form.gone);
+  if (passes.size() == 1 && passes[0].middle == 1) {  // of one each: itself, for -0 + 0 is another
+    kernel k([copy = bound_spread(on, x.element, x.shape(), x.shape())](kernel_call const& call) {
+      if (call.out(0) != call.in(0)) copy(call.pointers);
+    });
+    k.input_output_aliases = {{0, 0}};
+    return k;
+  }
+  auto const types = detail::types_of(form.what, x.element);
+  std::vector<detail::bound_pass> bound;
+  std::vector<std::size_t> between;
+  std::size_t within = 0, bytes = 0;
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    bool const first = i == 0, last = i + 1 == passes.size();
+    bound.emplace_back(on, form.what, x.element,
+                       detail::reduced_types{first ? types.from : types.with, types.with, last ? types.to : types.with},
+                       passes[i]);
+    within = std::max(within, detail::in_lines(bound.back().scratch()));
+    between.push_back(last ? 0 : detail::in_lines(static_cast<std::size_t>(passes[i].outer * passes[i].inner) * 8));
+    bytes += between.back();
+  }
+  return kernel(
+      [=](kernel_call const& call) {
+        void const* from = call.in(0);
+        auto* next = static_cast<std::byte*>(call.scratch()) + within;
+        for (std::size_t i = 0; i < bound.size(); ++i) {
+          void* const to = i + 1 == bound.size() ? call.out(0) : next;
+          bound[i](from, to, call.scratch());
+          from = to;
+          next += between[i];
+        }
+      },
+      within + bytes);
+}
+
+RILL_CUDA_INLINE kernel broadcast_like_kernel(kernel_request const& r) {
+  auto const& on = static_cast<gpu_device const&>(*r.on);
+  auto const a = decode<ops::likeness>(r.at.attributes);
+  auto const element = r.inputs[0].element;
+  shape const from = a.widened(r.inputs[0]).shape(), to = r.outputs[0].shape();
+  auto const copies = bound_spread(on, element, from, to);
+  auto const count = elements(from);
+  if (!a.mean || count == 0)
+    return kernel([copies](kernel_call const& call) {
+      void* const pointers[] = {const_cast<void*>(call.in(0)), call.out(0)};
+      copies(pointers);
+    });
+  std::string const own(name_in_text(element));
+  auto const divide = on.find(
+      "#include \"rill/cuda/text/reduce.cuh\"\n"
+      "using namespace rill::text;\n"
+      "using element = " +
+          own + ";\nextern \"C\" __global__ void share(global<element const> from, global<element> to, long n, double by) {\n"
+          "  divide<element, " + (size_of(element) < 4 ? "float" : own) + ", " +
+          (element == dtype::float64 ? "double" : "float") + ">(from, to, n, by);\n}\n",
+      "share");
+  auto const places = static_cast<double>(elements(to)) / static_cast<double>(count);
+  return kernel(
+      [=, &on](kernel_call const& call) {
+        void const* given = call.in(0);
+        void* shared = call.scratch();
+        auto n = count;
+        auto by = places;
+        void* parameters[] = {&given, &shared, &n, &by};
+        on.launch(*divide, on.shape_for(static_cast<std::size_t>(n)), parameters);
+        void* const pointers[] = {shared, call.out(0)};
+        copies(pointers);
+      },
+      static_cast<std::size_t>(count) * size_of(element));
+}
+
+}  // namespace rill::cuda
+#endif

@@ -1,0 +1,35 @@
+// Copies of elements that lie at regular distances, by a GPU: what concat, slice, pad, transpose and others do.
+#pragma once
+#include "rill/cuda/text/global.cuh"
+#include "rill/cuda/text/threads.cuh"
+
+namespace rill::text {
+
+/// Where elements are read and written, over some axes: the outermost extent isn't needed. Distances may be negative;
+/// sums of them wrap and are right in the end.
+template <class Index, int Rank> struct copied_part {
+  Index from_start, to_start;
+  Index extents[Rank], from[Rank], to[Rank];
+};
+
+/// Copies `n` elements, counted from the innermost axis outwards.
+template <class T, class Index, int Rank>
+void copy_part(global<T const> from, global<T> to, Index n, copied_part<Index, Rank> const& part) {
+  for_each_index(n, [&](Index i) {
+    Index source = part.from_start, target = part.to_start, rest = i;
+    for (int axis = Rank - 1; axis > 0; --axis) {
+      Index const at = rest % part.extents[axis];
+      rest /= part.extents[axis];
+      source += at * part.from[axis];
+      target += at * part.to[axis];
+    }
+    to[target + rest * part.to[0]] = from[source + rest * part.from[0]];
+  });
+}
+
+/// Writes zeros to `n` elements.
+template <class T, class Index> void clear(global<T> to, Index n) {
+  for_each_index(n, [&](Index i) { to[i] = 0; });
+}
+
+}  // namespace rill::text

@@ -1,0 +1,141 @@
+// Reductions by a GPU in the order of rill/ops/sum/reduce_kernels.hpp: the lanes that a processor holds in registers are
+// threads here, and are joined as the same tree.
+#pragma once
+#include <limits>
+#include <type_traits>
+
+#include "rill/cuda/text/global.cuh"
+#include "rill/cuda/text/lanes.cuh"
+#include "rill/cuda/text/threads.cuh"
+
+namespace rill::text {
+
+/// What sums and means are made of.
+template <class V> struct addition {
+  static constexpr V identity() { return 0; }
+  static V apply(V a, V b) { return static_cast<V>(a + b); }
+};
+/// What products are made of. A short number would become a signed int.
+template <class V> struct multiplication {
+  static constexpr V identity() { return 1; }
+  static V apply(V a, V b) {
+    if constexpr (std::is_integral_v<V>) return static_cast<V>(1u * a * b);
+    else return a * b;
+  }
+};
+/// What maxima and minima are made of: NaN, if there is one.
+template <class V> struct maximum {
+  static constexpr V identity() {
+    if constexpr (std::is_floating_point_v<V>) return -std::numeric_limits<V>::infinity();
+    else return std::numeric_limits<V>::min();
+  }
+  static V apply(V a, V b) { return (b > a) | (b != b) ? b : a; }
+};
+template <class V> struct minimum {
+  static constexpr V identity() {
+    if constexpr (std::is_floating_point_v<V>) return std::numeric_limits<V>::infinity();
+    else return std::numeric_limits<V>::max();
+  }
+  static V apply(V a, V b) { return (b < a) | (b != b) ? b : a; }
+};
+/// The minimum of bools as numbers: whether all are true.
+template <class V> struct conjunction : minimum<V> {
+  static constexpr V identity() { return 1; }
+};
+
+inline constexpr unsigned all_threads = 0xffff'ffffu;
+
+/// Returns the value of the thread that stands `by` places behind this one in its warp.
+template <class V> V from_behind(V value, int by) {
+  if constexpr (sizeof(V) < 4) return static_cast<V>(__shfl_down_sync(all_threads, static_cast<int>(value), by));
+  else return __shfl_down_sync(all_threads, value, by);
+}
+
+/// An array [outer, middle, inner] that is reduced to [outer, inner], and how many parts `middle` has.
+struct reduced_array {
+  long outer, middle, inner, parts;
+};
+
+/// Returns what is left of a line, by a warp, in the warp's first thread: 256 bytes of lanes, then the lanes by halves.
+template <class Op, class V, class T> V reduce_line(global<T const> at, long count) {
+  V result = Op::identity();
+  if (count < 16) {
+    for (long i = 0; i < count; ++i) result = Op::apply(result, static_cast<V>(at[i]));
+    return result;
+  }
+  constexpr int each = 256 / sizeof(V) / 32, line = 32 * each;
+  V lanes[each];
+  for (V& lane : lanes) lane = Op::identity();
+  for (long begin = threadIdx.x % 32; begin < (count + line - 1) / line * line; begin += line)
+    for (int e = 0; e < each; ++e) {
+      long const i = begin + 32 * e;
+      lanes[e] = Op::apply(lanes[e], i < count ? static_cast<V>(at[i]) : Op::identity());
+    }
+  for (int half = each / 2; half > 0; half /= 2)
+    for (int e = 0; e < half; ++e) lanes[e] = Op::apply(lanes[e], lanes[e + half]);
+  result = lanes[0];
+  for (int half = 16; half > 0; half /= 2) result = Op::apply(result, from_behind(result, half));
+  return result;
+}
+
+/// Reduces lines of parts of 4,096 elements, a warp for each: to[outer, parts].
+template <class Op, class V, class T, class To, class Finish>
+void reduce_lines(global<T const> from, global<To> to, reduced_array const& a, Finish const& finish) {
+  long const units = a.outer * a.parts, warps = static_cast<long>(gridDim.x) * blockDim.x / 32;
+  for (long unit = (static_cast<long>(blockIdx.x) * blockDim.x + threadIdx.x) / 32; unit < units; unit += warps) {
+    long const first = unit % a.parts * 4096, rest = a.middle - first;
+    V const result = reduce_line<Op, V>(from + (unit / a.parts * a.middle + first), rest < 4096 ? rest : 4096);
+    if (threadIdx.x % 32 == 0) to[unit] = finish(result);
+  }
+}
+
+/// Reduces columns of parts of 256 rows, a thread for each: to[outer, parts, inner]. Rows are taken in groups of four.
+template <class Op, class V, class T, class To, class Finish>
+void reduce_columns(global<T const> from, global<To> to, reduced_array const& a, Finish const& finish) {
+  for_each_index(a.outer * a.parts * a.inner, [&](long unit) {
+    long const first = unit / a.inner % a.parts * 256, end = first + 256 < a.middle ? first + 256 : a.middle;
+    auto const at = from + (unit / a.inner / a.parts * a.middle * a.inner + unit % a.inner);
+    auto const row = [&](long i) { return static_cast<V>(at[i * a.inner]); };
+    V result = Op::identity();
+    for (long i = first; i < end; i += 4) {
+      V group = row(i);
+      if (i + 4 <= end) group = Op::apply(Op::apply(group, row(i + 1)), Op::apply(row(i + 2), row(i + 3)));
+      else
+        for (long j = i + 1; j < end; ++j) group = Op::apply(group, row(j));
+      result = Op::apply(result, group);
+    }
+    to[unit] = finish(result);
+  });
+}
+
+/// Joins the parts of each outer index, neighbours first, a block for each. Of columns, of which there are many, each
+/// thread joins some.
+template <class Op, class V, class To, class Finish>
+void join_lines(global<V> partial, global<To> to, reduced_array const& a, Finish const& finish) {
+  for (long outer = blockIdx.x; outer < a.outer; outer += gridDim.x) {
+    auto const first = partial + outer * a.parts;
+    for (long step = 1; step < a.parts; step *= 2) {
+      for (long part = 2 * step * threadIdx.x; part + step < a.parts; part += 2 * step * blockDim.x)
+        first[part] = Op::apply(first[part], first[part + step]);
+      __syncthreads();
+    }
+    if (threadIdx.x == 0) to[outer] = finish(first[0]);
+  }
+}
+template <class Op, class V, class To, class Finish>
+void join_columns(global<V> partial, global<To> to, reduced_array const& a, Finish const& finish) {
+  for_each_index(a.outer * a.inner, [&](long i) {
+    auto const first = partial + (i / a.inner * a.parts * a.inner + i % a.inner);
+    for (long step = 1; step < a.parts; step *= 2)
+      for (long part = 0; part + step < a.parts; part += 2 * step)
+        first[part * a.inner] = Op::apply(first[part * a.inner], first[(part + step) * a.inner]);
+    to[i] = finish(first[0]);
+  });
+}
+
+/// Divides by a number in the type in which the processor does.
+template <class T, class Number, class Real> void divide(global<T const> from, global<T> to, long n, double by) {
+  for_each_index(n, [&](long i) { to[i] = static_cast<T>(static_cast<Number>(from[i]) / static_cast<Real>(by)); });
+}
+
+}  // namespace rill::text

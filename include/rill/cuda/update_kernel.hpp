@@ -1,0 +1,115 @@
+// Updates of variables that lie in the memory of a GPU. Each waits for its kernel before it lets go of the variable:
+// another step may read it then.
+#pragma once
+#include "rill/graph/kernel_request.hpp"
+
+namespace rill::cuda {
+
+/// Returns the kernels of assign, initialize, assign_add and assign_sub, and of an optimizer's fused updates.
+kernel assign_kernel(kernel_request const& r);
+kernel initialize_kernel(kernel_request const& r);
+kernel assign_add_kernel(kernel_request const& r);
+kernel assign_sub_kernel(kernel_request const& r);
+kernel fused_update_kernel(kernel_request const& r);
+
+}  // namespace rill::cuda
+
+#if RILL_CUDA_RUNTIME
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "rill/cuda/copy_kernel.hpp"
+#include "rill/cuda/map_kernel.hpp"
+#include "rill/ops/state/assign.hpp"
+#include "rill/ops/state/fused_update.hpp"
+#include "rill/state/variable.hpp"
+
+namespace rill::cuda {
+
+RILL_CUDA_INLINE kernel assign_kernel(kernel_request const& r) {
+  auto const& on = static_cast<gpu_device const&>(*r.on);
+  kernel k([&on, v = r.variables[0], extents = r.inputs[1].shape(), memory = r.memory,
+            copy = detail::copy_of(on, r.inputs[1])](kernel_call const& call) {
+    v->overwrite(
+        extents, *memory,
+        [&](tensor& value) {
+          copy(call.in(1), value.mutable_raw());
+          on.wait();
+          call.give(0, value);
+        },
+        call.step.version);
+  });
+  k.allocates_outputs = true;
+  return k;
+}
+
+RILL_CUDA_INLINE kernel initialize_kernel(kernel_request const& r) {
+  auto const& on = static_cast<gpu_device const&>(*r.on);
+  return kernel([&on, v = r.variables[0], extents = r.inputs[1].shape(), memory = r.memory,
+                 copy = detail::copy_of(on, r.inputs[1])](kernel_call const& call) {
+    v->initialize(
+        extents, *memory,
+        [&](tensor& value) {
+          copy(call.in(1), value.mutable_raw());
+          on.wait();
+        },
+        call.step.version);
+  });
+}
+
+namespace detail {
+
+/// A program whose first results are assigned to variables, which are its first inputs.
+inline kernel update_by(kernel_request const& r, program const& p, std::size_t count) {
+  auto const& on = static_cast<gpu_device const&>(*r.on);
+  std::vector<shape> shapes;
+  for (auto const& t : r.inputs) shapes.push_back(t.shape());
+  std::vector<std::pair<std::shared_ptr<variable_state>, std::size_t>> locking;  // in one order, for all updates
+  for (std::size_t i = 0; i < count; ++i) locking.emplace_back(r.variables[i], i);
+  std::sort(locking.begin(), locking.end());
+  expects(std::adjacent_find(locking.begin(), locking.end(),
+                             [](auto const& x, auto const& y) { return x.first == y.first; }) == locking.end(),
+          "fused_update: a variable occurs twice");
+  bound_map const map(on, p, collapse(shapes, shapes[0]), static_cast<std::size_t>(elements(shapes[0])));
+  kernel k([&on, map, locking, extents = shapes[0]](kernel_call const& call) {
+    std::vector<void*> pointers(call.pointers, call.pointers + call.inputs + locking.size());
+    std::vector<std::unique_ptr<variable_state::writer>> writers;
+    for (auto const& [variable, at] : locking) {
+      auto& t = writers.emplace_back(std::make_unique<variable_state::writer>(*variable, call.step.version))->value();
+      expects(t.shape() == extents, "an update does not have the variable's extents");
+      pointers[at] = pointers[call.inputs + at] = t.mutable_raw();
+      call.give(at, t);
+    }
+    map(pointers.data());
+    on.wait();
+  });
+  k.allocates_outputs = true;
+  return k;
+}
+
+template <class Arithmetic> kernel update_with(kernel_request const& r) {
+  auto const element = r.inputs[1].element;
+  program p;
+  p.inputs = {element, element};
+  p.instructions = {{definition<Arithmetic>().elementwise, {0, 1}, element}};
+  p.outputs = {2};
+  return update_by(r, p, 1);
+}
+
+}  // namespace detail
+
+RILL_CUDA_INLINE kernel assign_add_kernel(kernel_request const& r) {
+  return detail::update_with<ops::assign_add_op::arithmetic>(r);
+}
+RILL_CUDA_INLINE kernel assign_sub_kernel(kernel_request const& r) {
+  return detail::update_with<ops::assign_sub_op::arithmetic>(r);
+}
+RILL_CUDA_INLINE kernel fused_update_kernel(kernel_request const& r) {
+  auto const a = decode<ops::fused_update_op::attributes>(r.at.attributes);
+  return detail::update_by(r, *a.what, static_cast<std::size_t>(a.references));
+}
+
+}  // namespace rill::cuda
+#endif
