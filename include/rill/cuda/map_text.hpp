@@ -47,7 +47,7 @@ class map_writer {
         "#include \"rill/cuda/text/global.cuh\"\n"
         "#include \"rill/cuda/text/lanes.cuh\"\n"
         "using namespace rill::text;\n"
-        "using index = unsigned" +
+        "using counter = unsigned" +
         std::string(wide_ ? " long" : "") + ";\n";
     begin();
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) read(i);
@@ -74,19 +74,19 @@ class map_writer {
     for (std::size_t o = 0; o < program_.outputs.size(); ++o)
       text_ +=
           "global<" + std::string(name_in_text(program_.element(program_.outputs[o]))) + "> " + number("y", o) + ", ";
-    text_ += "index n";
+    text_ += "counter n";
     if (any_strided())
-      for (std::size_t a = 1; a < axes_.extents.size(); ++a) text_ += ", index " + number("e", a);
+      for (std::size_t a = 1; a < axes_.extents.size(); ++a) text_ += ", counter " + number("e", a);
     for (std::size_t i = 0; i < program_.inputs.size(); ++i)
-      for (std::size_t a = 0; strided(i) && a < axes_.extents.size(); ++a) text_ += ", index " + stride(i, a);
+      for (std::size_t a = 0; strided(i) && a < axes_.extents.size(); ++a) text_ += ", counter " + stride(i, a);
     text_ +=
         ") {\n"
-        "  index const all = static_cast<index>(gridDim.x) * blockDim.x;\n"
-        "  for (index i = static_cast<index>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += all) {\n";
+        "  counter const all = static_cast<counter>(gridDim.x) * blockDim.x;\n"
+        "  for (counter i = static_cast<counter>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += all) {\n";
     if (!any_strided()) return;
-    text_ += "    index rest = i;\n";
+    text_ += "    counter rest = i;\n";
     for (std::size_t a = axes_.extents.size() - 1; a > 0; --a)
-      text_ += "    index const " + number("c", a) + " = rest % " + number("e", a) +
+      text_ += "    counter const " + number("c", a) + " = rest % " + number("e", a) +
                ";\n    rest /= " + number("e", a) + ";\n";
   }
   static std::string stride(std::size_t i, std::size_t axis) { return number("s", i) + "_" + std::to_string(axis); }
