@@ -123,11 +123,13 @@ template <class F> void for_each_reduction(dtype element, F const& f) {
 
 TEST_P(gpu_operations_of, reduce_over_an_axis_as_the_host_does) {
   for_each_reduction(element, [&](std::string_view name, auto const& reduce) {
-    for (auto const& [outer, middle, inner] : arrays)
+    for (auto const& [outer, middle, inner] : arrays) {
+      if (middle == 0 && (name == "max" || name == "min")) continue;  // the host refuses them
       compare({summable(element, shape{outer, middle, inner})},
               [&](values const& in) { return reduce(in[0], {1}, false); },
               of(name) + " over " + std::to_string(middle) + " in the middle of " + std::to_string(outer) + ", " +
                   std::to_string(inner));
+    }
   });
 }
 TEST_P(gpu_operations_of, reduce_over_several_axes_as_the_host_does) {
@@ -199,6 +201,10 @@ TEST_F(gpu_operations, move_elements_that_they_do_not_compute_with) {
     tensor const a = s.run({{in, x}}, there), b = s.run({{in, x}}, here);
     EXPECT_TRUE(same_bits(a.to(host), b));
   }
+}
+
+TEST_F(gpu_operations, return_what_they_are_given_in_other_extents) {
+  compare({summable(dtype::float32, shape{6, 4})}, [](values const& in) { return reshape(in[0], {3, 8}); }, "reshape");
 }
 
 // Variables in the memory of a GPU.

@@ -124,6 +124,12 @@ class plan_instance {
       return s.of.is_known() ? owned_[*id].reshaped(f.shape) : owned_[*id];
     auto const* const id = std::get_if<p::feed_id>(&s.where);
     auto const& same = id ? fed[as_integer(*id)] : plan_->constants[std::get<p::constant_id>(s.where)];
+    // What a region is fed is borrowed by its address, and lies in the device's memory as the result does.
+    if (auto* const there = plan_->allocator->space(); id && there && !same.space()) {
+      tensor made(same.element(), same.shape(), *plan_->allocator);
+      copy_bytes(there, made.storage().data(), there, same.raw(), same.bytes());
+      return made.reshaped(f.shape);
+    }
     return same.clone(*plan_->allocator).reshaped(f.shape);
   }
   std::size_t results() const { return plan_->fetches.size(); }
