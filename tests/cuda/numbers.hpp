@@ -17,9 +17,9 @@
 namespace rill::test {
 
 /// The element types that kernels of a GPU compute with.
-inline constexpr dtype numbers_in_text[] = {dtype::boolean,  dtype::int8,    dtype::int16,  dtype::int32,  dtype::int64,
-                                     dtype::uint8,    dtype::uint16,  dtype::uint32, dtype::uint64, dtype::float16,
-                                     dtype::bfloat16, dtype::float32, dtype::float64};
+inline constexpr dtype numbers_in_text[] = {
+    dtype::boolean, dtype::int8,   dtype::int16,   dtype::int32,    dtype::int64,   dtype::uint8,  dtype::uint16,
+    dtype::uint32,  dtype::uint64, dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64};
 
 /// Numbers of each kind: of any bits, and those at which functions differ.
 template <class T> T any_number(std::mt19937_64& random) {

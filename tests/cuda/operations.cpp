@@ -4,13 +4,17 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "emulated.hpp"
 #include "numbers.hpp"
+#include "rill/cuda/copy_kernel.hpp"
 #include "rill/cuda/gpu.hpp"
+#include "rill/cuda/nvrtc.hpp"
+#include "rill/cuda/reduce_kernel.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {
@@ -33,8 +37,10 @@ tensor summable(dtype element, shape const& extents, std::uint64_t seed) {
         if constexpr (std::is_same_v<T, bool>) to = bits % 16 != 0;
         else if constexpr (std::is_integral_v<T>) to = static_cast<T>(bits);
         else {
-          double const size = std::ldexp(1 + static_cast<double>(bits >> 40) / (1 << 24), static_cast<int>(bits % 9) - 6);
-          if constexpr (requires(T z) { z.real(); }) to = T(static_cast<typename T::value_type>(bits & 16 ? size : -size), 1);
+          double const size =
+              std::ldexp(1 + static_cast<double>(bits >> 40) / (1 << 24), static_cast<int>(bits % 9) - 6);
+          if constexpr (requires(T z) { z.real(); })
+            to = T(static_cast<typename T::value_type>(bits & 16 ? size : -size), 1);
           else to = T(static_cast<float>(bits & 16 ? size : -size));
         }
       }
@@ -125,10 +131,10 @@ TEST_P(gpu_operations_of, reduce_over_an_axis_as_the_host_does) {
   for_each_reduction(element, [&](std::string_view name, auto const& reduce) {
     for (auto const& [outer, middle, inner] : arrays) {
       if (middle == 0 && (name == "max" || name == "min")) continue;  // the host refuses them
-      compare({summable(element, shape{outer, middle, inner})},
-              [&](values const& in) { return reduce(in[0], {1}, false); },
-              of(name) + " over " + std::to_string(middle) + " in the middle of " + std::to_string(outer) + ", " +
-                  std::to_string(inner));
+      compare(
+          {summable(element, shape{outer, middle, inner})}, [&](values const& in) { return reduce(in[0], {1}, false); },
+          of(name) + " over " + std::to_string(middle) + " in the middle of " + std::to_string(outer) + ", " +
+              std::to_string(inner));
     }
   });
 }
@@ -143,8 +149,9 @@ TEST_P(gpu_operations_of, reduce_over_several_axes_as_the_host_does) {
 TEST_F(gpu_operations, keep_a_NaN_in_maxima_and_minima_and_the_sign_of_a_single_zero) {
   auto x = summable(dtype::float32, shape{4, 40});
   x.at<float>(2, 17) = std::nanf("");
-  compare({x}, [](values const& in) { return values{max(in[0], {1}), min(in[0], {1}), max(in[0], {0}), min(in[0], {0})}; },
-          "extremes with a NaN");
+  compare(
+      {x}, [](values const& in) { return values{max(in[0], {1}), min(in[0], {1}), max(in[0], {0}), min(in[0], {0})}; },
+      "extremes with a NaN");
   auto const zeros = tensor::copy<float>(std::vector<float>{-0.0f, 0.0f}, shape{2, 1});
   compare({zeros}, [](values const& in) { return sum(in[0], {1}); }, "the sum of one zero");
 }
@@ -152,11 +159,12 @@ TEST_F(gpu_operations, keep_a_NaN_in_maxima_and_minima_and_the_sign_of_a_single_
 TEST_F(gpu_operations, share_among_copies_and_sum_to_extents) {
   for (auto const element : {dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64}) {
     auto const x = summable(element, shape{5, 1, 7}), wide = summable(element, shape{2, 5, 3, 7});
-    compare({x, wide},
-            [](values const& in) {
-              return values{share_like(in[0], in[1]), broadcast_like(in[0], in[1]), sum_like(in[1], in[0])};
-            },
-            std::string(name(element)));
+    compare(
+        {x, wide},
+        [](values const& in) {
+          return values{share_like(in[0], in[1]), broadcast_like(in[0], in[1]), sum_like(in[1], in[0])};
+        },
+        std::string(name(element)));
   }
 }
 
@@ -166,28 +174,29 @@ TEST_P(gpu_operations_of, copy_boxes_as_the_host_does) {
   steps.add(seq{.step = -2});
   steps.add(seq{1, 5, 3});
   auto const x = summable(element, shape{3, 4, 5}), y = summable(element, shape{3, 2, 5}, 2);
-  compare({x, y, summable(element, shape{})},
-          [&](values const& in) {
-            auto const &a = in[0], &b = in[1];
-            values all{slice(a, {1, 0, 2}, {2, 3, -1}),
-                       slice(a, {0, 4, 0}, {-1, 0, -1}),
-                       concat(values{a, b, a}, 1),
-                       transpose(a, {2, 0, 1}),
-                       transpose(a, {}),
-                       transpose(a, {0, 2, 1}),
-                       reverse(a, {0, 2}),
-                       roll(a, {1, -2}, {0, 2}),
-                       pad(a, {1, 0, 2}, {0, 1, 0}, in[2]),
-                       unpad(a, {1, 0, 2}, {1, 1, 0}),
-                       pad_like(b, a, {{0, 2, 0}, {3, 2, 5}}),
-                       broadcast_to(b, {2, 3, 2, 5}),
-                       fill(in[2], {3, 2}),
-                       subscript(a, steps),
-                       subscript_gradient(subscript(a, steps), a, steps)};
-            for (auto const& part : split(a, 2, 1)) all.push_back(part);
-            return all;
-          },
-          of("copies"));
+  compare(
+      {x, y, summable(element, shape{})},
+      [&](values const& in) {
+        auto const &a = in[0], &b = in[1];
+        values all{slice(a, {1, 0, 2}, {2, 3, -1}),
+                   slice(a, {0, 4, 0}, {-1, 0, -1}),
+                   concat(values{a, b, a}, 1),
+                   transpose(a, {2, 0, 1}),
+                   transpose(a, {}),
+                   transpose(a, {0, 2, 1}),
+                   reverse(a, {0, 2}),
+                   roll(a, {1, -2}, {0, 2}),
+                   pad(a, {1, 0, 2}, {0, 1, 0}, in[2]),
+                   unpad(a, {1, 0, 2}, {1, 1, 0}),
+                   pad_like(b, a, {{0, 2, 0}, {3, 2, 5}}),
+                   broadcast_to(b, {2, 3, 2, 5}),
+                   fill(in[2], {3, 2}),
+                   subscript(a, steps),
+                   subscript_gradient(subscript(a, steps), a, steps)};
+        for (auto const& part : split(a, 2, 1)) all.push_back(part);
+        return all;
+      },
+      of("copies"));
 }
 
 TEST_F(gpu_operations, move_elements_that_they_do_not_compute_with) {
@@ -207,12 +216,35 @@ TEST_F(gpu_operations, return_what_they_are_given_in_other_extents) {
   compare({summable(dtype::float32, shape{6, 4})}, [](values const& in) { return reshape(in[0], {3, 8}); }, "reshape");
 }
 
+// Each text for one kind of card, and those of one type for each kind.
+TEST(operations_text, is_compiled_by_nvrtc) {
+  std::unique_ptr<cuda::nvrtc> compiler;
+  try {
+    compiler = std::make_unique<cuda::nvrtc>(std::vector<std::string>{"libnvrtc.so.13", "libnvrtc.so.12"});
+  } catch (error const& e) {
+    GTEST_SKIP() << e.what();
+  }
+  auto const compile = [&](std::string const& text, bool for_each_kind) {
+    for (int const capability : for_each_kind ? std::vector{80, 90, 100} : std::vector{90})
+      EXPECT_FALSE(compiler->compile(text, capability).empty()) << text;
+  };
+  using ops::reducer;
+  for (auto const element : numbers_in_text)
+    for (auto const what : {reducer::sum, reducer::mean, reducer::prod, reducer::min, reducer::max}) {
+      bool const compares = what == reducer::min || what == reducer::max;
+      if ((element == dtype::boolean && !compares) || (what == reducer::mean && !is_float(element))) continue;
+      bool const each = what == reducer::sum && element == dtype::float32;
+      for (bool const lines : each ? std::vector{true, false} : std::vector{true})
+        compile(cuda::reduce_text(what, element, cuda::types_of(what, element), lines, false), each);
+    }
+  for (std::size_t const bytes : {1u, 2u, 4u, 8u}) compile(cuda::copy_text(bytes, bytes, bytes == 8), bytes == 4);
+  compile(cuda::clear_text(), false);
+}
+
 // Variables in the memory of a GPU.
 struct gpu_variables : test::on_emulated_gpu {
   graph g;
-  session_options options(std::shared_ptr<device> on = gpu(0)) {
-    return {.threads = 1, .devices = {std::move(on)}};
-  }
+  session_options options(std::shared_ptr<device> on = gpu(0)) { return {.threads = 1, .devices = {std::move(on)}}; }
 };
 
 TEST_F(gpu_variables, are_assigned_and_updated_in_place_there) {
@@ -255,7 +287,8 @@ TEST_F(gpu_variables, train_to_the_hosts_bits) {
       start = initializer(trained);
     });
     session s{trained, std::move(options)};
-    std::vector<feed> const fed{{x, summable(dtype::float32, shape{16, 8})}, {y, summable(dtype::float32, shape{16, 4}, 2)}};
+    std::vector<feed> const fed{{x, summable(dtype::float32, shape{16, 8})},
+                                {y, summable(dtype::float32, shape{16, 4}, 2)}};
     s.run({}, start);
     for (int i = 0; i < 5; ++i) s.run(std::span<feed const>(fed), step);
     return tensor(s.run(std::span<feed const>(fed), loss)).to(host);

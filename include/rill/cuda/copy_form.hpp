@@ -12,7 +12,7 @@ namespace rill::cuda {
 
 /// Elements of an array that lie at regular distances.
 struct lattice {
-  std::int64_t start = 0;                         ///< the first element
+  std::int64_t start = 0;                            ///< the first element
   std::array<std::int64_t, max_rank + 1> strides{};  ///< in elements, over the axes of a copied part; one is for words
 };
 
@@ -109,14 +109,13 @@ inline copy_form unpad_form(kernel_request const& r) {
 inline copy_form pad_form(kernel_request const& r) {
   auto const x = r.inputs[0].shape(), y = r.outputs[0].shape();
   copied_part const margin{1, 0, extents_of(y), {}, all_of(y)};  // the scalar, everywhere
-  return {false,
-          {margin, {0, 0, extents_of(x), all_of(x), box_in(y, decode<ops::margins>(r.at.attributes).before)}}};
+  return {false, {margin, {0, 0, extents_of(x), all_of(x), box_in(y, decode<ops::margins>(r.at.attributes).before)}}};
 }
 
 inline copy_form concat_form(kernel_request const& r) {
   auto const y = r.outputs[0].shape();
-  auto const axis =
-      checked_axis(decode<ops::concat_op::attributes>(r.at.attributes).axis, y.rank(), "concat: the axis is out of range");
+  auto const axis = checked_axis(decode<ops::concat_op::attributes>(r.at.attributes).axis, y.rank(),
+                                 "concat: the axis is out of range");
   auto const boxes = ops::boxes_along(y, axis, r.inputs);
   copy_form form;
   for (std::uint32_t i = 0; i < boxes.size(); ++i) {
@@ -134,8 +133,8 @@ inline copy_form concat_piece_form(kernel_request const& r) {
 }
 template <class Op> copy_form split_form(kernel_request const& r) {
   auto const x = r.inputs[0].shape();
-  auto const axis = checked_axis(decode<typename Op::attributes>(r.at.attributes).axis, x.rank(),
-                                 "split: the axis is out of range");
+  auto const axis =
+      checked_axis(decode<typename Op::attributes>(r.at.attributes).axis, x.rank(), "split: the axis is out of range");
   auto const boxes = ops::boxes_along(x, axis, r.outputs);
   copy_form form;
   for (std::uint32_t i = 0; i < boxes.size(); ++i) {

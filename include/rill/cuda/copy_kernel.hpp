@@ -1,9 +1,18 @@
 // Operations that copy elements, on a GPU.
 #pragma once
+#include <cstddef>
+#include <string>
+
 #include "rill/cuda/gpu_device.hpp"
 #include "rill/graph/kernel_request.hpp"
 
 namespace rill::cuda {
+
+/// Returns the text of a kernel `copy` that moves elements of so many bytes over so many axes, with numbers of 64 bits
+/// if `wide`.
+std::string copy_text(std::size_t bytes, std::size_t axes, bool wide);
+/// Returns the text of a kernel `zeros` that clears bytes.
+std::string clear_text();
 
 /// Returns the kernel of an operation that has a copy_form.
 kernel copy_kernel(kernel_request const& r);
@@ -15,7 +24,6 @@ kernel copy_kernel(kernel_request const& r);
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +31,24 @@ kernel copy_kernel(kernel_request const& r);
 #include "rill/graph/op_def.hpp"
 
 namespace rill::cuda {
+
+RILL_CUDA_INLINE std::string copy_text(std::size_t bytes, std::size_t axes, bool wide) {
+  std::string const word = "std::uint" + std::to_string(8 * bytes) + "_t", count = wide ? "unsigned long" : "unsigned",
+                    part = "copied_part<" + count + ", " + std::to_string(axes) + ">";
+  return "#include <cstdint>\n"
+         "#include \"rill/cuda/text/copy.cuh\"\n"
+         "using namespace rill::text;\n"
+         "extern \"C\" __global__ void copy(global<" +
+         word + " const> from, global<" + word + "> to, " + count + " n, " + part +
+         " part) {\n"
+         "  copy_part(from, to, n, part);\n"
+         "}\n";
+}
+RILL_CUDA_INLINE std::string clear_text() {
+  return "#include \"rill/cuda/text/copy.cuh\"\n"
+         "using namespace rill::text;\n"
+         "extern \"C\" __global__ void zeros(global<unsigned char> to, unsigned long n) { clear(to, n); }\n";
+}
 
 namespace detail {
 
@@ -47,14 +73,7 @@ class bound_copy {
     wide_ = std::max(from_size, to_size) > INT32_MAX;
     bind(part);
     auto const rank = part.extents.size();
-    std::string const word = "std::uint" + std::to_string(8 * bytes) + "_t", index = wide_ ? "unsigned long" : "unsigned";
-    run_ = on.find(
-        "#include <cstdint>\n"
-        "#include \"rill/cuda/text/copy.cuh\"\n"
-        "using namespace rill::text;\n"
-        "extern \"C\" __global__ void copy(global<" + word + " const> from, global<" + word + "> to, " + index +
-            " n, copied_part<" + index + ", " + std::to_string(rank) + "> part) {\n  copy_part(from, to, n, part);\n}\n",
-        "copy");
+    run_ = on.find(copy_text(bytes, rank, wide_), "copy");
   }
 
   void operator()(kernel_call const& call) const { (*this)(call.in(input_), call.out(output_)); }
@@ -99,14 +118,7 @@ inline bound_copy copy_of(gpu_device const& on, type const& t) {
 /// Fills arrays with zeros.
 class bound_clear {
  public:
-  bound_clear(gpu_device const& on, std::size_t bytes)
-      : on_(on),
-        bytes_(bytes),
-        run_(on.find("#include \"rill/cuda/text/copy.cuh\"\n"
-                     "using namespace rill::text;\n"
-                     "extern \"C\" __global__ void zeros(global<unsigned char> to, unsigned long n) { "
-                     "clear(to, n); }\n",
-                     "zeros")) {}
+  bound_clear(gpu_device const& on, std::size_t bytes) : on_(on), bytes_(bytes), run_(on.find(clear_text(), "zeros")) {}
   void operator()(void* to) const {
     if (bytes_ == 0) return;
     void* parameters[] = {&to, const_cast<std::uint64_t*>(&bytes_)};
@@ -129,9 +141,10 @@ RILL_CUDA_INLINE kernel copy_kernel(kernel_request const& r) {
     auto const& x = r.inputs[part.input];
     parts.emplace_back(on, part, size_of(x.element), elements(x.shape()), elements(r.outputs[part.output].shape()));
   }
-  if (!form.clears) return kernel([parts](kernel_call const& call) {
-    for (auto const& part : parts) part(call);
-  });
+  if (!form.clears)
+    return kernel([parts](kernel_call const& call) {
+      for (auto const& part : parts) part(call);
+    });
   detail::bound_clear const clear(on, r.outputs[0].bytes());
   return kernel([parts, clear](kernel_call const& call) {
     clear(call.out(0));

@@ -27,12 +27,12 @@ namespace detail {
 
 /// The kernels that are listed by operation: those that read numbers, and those that move elements of any size.
 inline kernel_factory listed(op_def const& op, bool moves) {
-  static std::unordered_map<op_def const*, kernel_factory> const
-      numbers{{&definition<ops::broadcast_like_op>(), broadcast_like_kernel},
-              {&definition<ops::broadcast_to_op>(), spread_kernel},
-              {&definition<ops::fill_op>(), spread_kernel},
-              {&definition<ops::assign_add_op>(), assign_add_kernel},
-              {&definition<ops::assign_sub_op>(), assign_sub_kernel}},
+  static std::unordered_map<op_def const*, kernel_factory> const numbers{
+      {&definition<ops::broadcast_like_op>(), broadcast_like_kernel},
+      {&definition<ops::broadcast_to_op>(), spread_kernel},
+      {&definition<ops::fill_op>(), spread_kernel},
+      {&definition<ops::assign_add_op>(), assign_add_kernel},
+      {&definition<ops::assign_sub_op>(), assign_sub_kernel}},
       any{{&definition<ops::assign_op>(), assign_kernel}, {&definition<ops::initialize_op>(), initialize_kernel}};
   auto const& all = moves ? any : numbers;
   auto const at = all.find(&op);

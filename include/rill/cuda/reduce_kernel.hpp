@@ -1,6 +1,7 @@
 // Sums, means, products, maxima and minima over axes, on a GPU.
 #pragma once
 #include <array>
+#include <string>
 
 #include "rill/cuda/gpu_device.hpp"
 #include "rill/graph/kernel_request.hpp"
@@ -20,6 +21,16 @@ using reduce_form_of = reduce_form (*)(kernel_request const&);
 /// Returns how an operation of this kind reduces; null: it isn't a reduction.
 reduce_form_of find_reduce_form(op_def const& op);
 
+/// The types of a pass in CUDA source: what is read, what is computed with, and what is written.
+struct reduced_types {
+  std::string from, with, to;
+};
+/// Returns the types of a reduction in one pass.
+reduced_types types_of(ops::reducer what, dtype element);
+/// Returns the text of a pass with a kernel `reduce`, over lines that are contiguous or over columns; and, if the array
+/// is reduced in several parts, a kernel `join`.
+std::string reduce_text(ops::reducer what, dtype element, reduced_types const& types, bool lines, bool one_part);
+
 /// Returns the kernel of an operation that has a reduce_form.
 kernel reduce_kernel(kernel_request const& r);
 
@@ -31,7 +42,7 @@ kernel broadcast_like_kernel(kernel_request const& r);
 #if RILL_CUDA_RUNTIME
 #include <algorithm>
 #include <memory>
-#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -57,21 +68,7 @@ inline reduce_form sum_like_form(kernel_request const& r) {
   return form;
 }
 
-/// The types of a pass in CUDA source: what is read, what is computed with, and what is written.
-struct reduced_types {
-  std::string from, with, to;
-};
-inline std::string unsigned_name(dtype element) {
-  return "std::uint" + std::to_string(8 * size_of(element)) + "_t";
-}
-inline reduced_types types_of(ops::reducer what, dtype element) {
-  bool const compares = what == ops::reducer::min || what == ops::reducer::max;
-  if (element == dtype::boolean) return {"unsigned char", "unsigned char", "unsigned char"};
-  std::string const own(name_in_text(element));
-  if (element == dtype::float16 || element == dtype::bfloat16) return {own, "float", own};
-  if (is_float(element) || compares) return {own, own, own};
-  return {unsigned_name(element), unsigned_name(element), unsigned_name(element)};  // wraps
-}
+inline std::string unsigned_name(dtype element) { return "std::uint" + std::to_string(8 * size_of(element)) + "_t"; }
 inline std::string_view operation_of(ops::reducer what, dtype element) {
   switch (what) {
     case ops::reducer::prod:
@@ -85,6 +82,44 @@ inline std::string_view operation_of(ops::reducer what, dtype element) {
   }
 }
 
+}  // namespace detail
+
+RILL_CUDA_INLINE reduced_types types_of(ops::reducer what, dtype element) {
+  bool const compares = what == ops::reducer::min || what == ops::reducer::max;
+  if (element == dtype::boolean) return {"unsigned char", "unsigned char", "unsigned char"};
+  std::string const own(name_in_text(element));
+  if (element == dtype::float16 || element == dtype::bfloat16) return {own, "float", own};
+  if (is_float(element) || compares) return {own, own, own};
+  return {detail::unsigned_name(element), detail::unsigned_name(element), detail::unsigned_name(element)};  // wraps
+}
+RILL_CUDA_INLINE std::string reduce_text(ops::reducer what, dtype element, reduced_types const& types, bool lines,
+                                         bool one_part) {
+  std::string const kind = lines ? "lines" : "columns", operation(detail::operation_of(what, element)),
+                    whole = "[](with_type v) { return v; }",
+                    last =
+                        what == ops::reducer::mean
+                            ? "[&](with_type v) { return static_cast<to_type>(v / static_cast<with_type>(a.middle)); }"
+                            : "[](with_type v) { return static_cast<to_type>(v); }";
+  std::string text =
+      "#include \"rill/cuda/text/reduce.cuh\"\n"
+      "using namespace rill::text;\n"
+      "using from_type = " +
+      types.from + ";\nusing with_type = " + types.with + ";\nusing to_type = " + types.to +
+      ";\nusing operation = " + operation + "<with_type>;\nusing result_type = " + (one_part ? "to" : "with") +
+      "_type;\n"
+      "extern \"C\" __global__ void reduce(global<from_type const> from, global<result_type> to, reduced_array a) {\n"
+      "  reduce_" +
+      kind + "<operation, with_type>(from, to, a, " + (one_part ? last : whole) + ");\n}\n";
+  if (!one_part)
+    text +=
+        "extern \"C\" __global__ void join(global<with_type> partial, global<to_type> to, reduced_array a) {\n"
+        "  join_" +
+        kind + "<operation>(partial, to, a, " + last + ");\n}\n";
+  return text;
+}
+
+namespace detail {
+
 /// One pass of a reduction on a GPU: an array [outer, middle, inner] to [outer, inner].
 class bound_pass {
  public:
@@ -94,32 +129,15 @@ class bound_pass {
     bool const lines = pass.inner == 1;
     std::int64_t const part = lines ? 4096 : 256;
     array_.parts = std::max<std::int64_t>(1, (pass.middle + part - 1) / part);
-    std::string const kind = lines ? "lines" : "columns";
-    std::string text =
-        "#include \"rill/cuda/text/reduce.cuh\"\n"
-        "using namespace rill::text;\n"
-        "using from_type = " +
-        t.from + ";\nusing with_type = " + t.with + ";\nusing to_type = " + t.to + ";\nusing operation = " +
-        std::string(operation_of(what, element)) + "<with_type>;\n";
-    std::string const finish = what == ops::reducer::mean
-                                   ? "[&](with_type v) { return static_cast<to_type>(v / static_cast<with_type>(a.middle)); }"
-                                   : "[](with_type v) { return static_cast<to_type>(v); }";
-    if (array_.parts == 1) {
-      text += "extern \"C\" __global__ void reduce(global<from_type const> from, global<to_type> to, reduced_array a) {\n"
-              "  reduce_" + kind + "<operation, with_type>(from, to, a, " + finish + ");\n}\n";
-    } else {
-      text += "extern \"C\" __global__ void reduce(global<from_type const> from, global<with_type> to, reduced_array a) {\n"
-              "  reduce_" + kind + "<operation, with_type>(from, to, a, [](with_type v) { return v; });\n}\n"
-              "extern \"C\" __global__ void join(global<with_type> partial, global<to_type> to, reduced_array a) {\n"
-              "  join_" + kind + "<operation>(partial, to, a, " + finish + ");\n}\n";
-      join_ = on.find(text, "join");
-    }
+    auto const text = reduce_text(what, element, t, lines, array_.parts == 1);
+    if (array_.parts > 1) join_ = on.find(text, "join");
     reduce_ = on.find(text, "reduce");
   }
 
   /// Returns the bytes that are needed for what is left of parts.
   std::size_t scratch() const {
-    return array_.parts == 1 ? 0 : static_cast<std::size_t>(array_.outer * array_.parts * array_.inner) * sizeof(double);
+    return array_.parts == 1 ? 0
+                             : static_cast<std::size_t>(array_.outer * array_.parts * array_.inner) * sizeof(double);
   }
   void operator()(void const* from, void* to, void* scratch) const {
     if (array_.outer <= 0 || array_.inner <= 0) return;
@@ -174,14 +192,14 @@ RILL_CUDA_INLINE kernel reduce_kernel(kernel_request const& r) {
     k.input_output_aliases = {{0, 0}};
     return k;
   }
-  auto const types = detail::types_of(form.what, x.element);
+  auto const types = types_of(form.what, x.element);
   std::vector<detail::bound_pass> bound;
   std::vector<std::size_t> between;
   std::size_t within = 0, bytes = 0;
   for (std::size_t i = 0; i < passes.size(); ++i) {
     bool const first = i == 0, last = i + 1 == passes.size();
     bound.emplace_back(on, form.what, x.element,
-                       detail::reduced_types{first ? types.from : types.with, types.with, last ? types.to : types.with},
+                       reduced_types{first ? types.from : types.with, types.with, last ? types.to : types.with},
                        passes[i]);
     within = std::max(within, detail::in_lines(bound.back().scratch()));
     between.push_back(last ? 0 : detail::in_lines(static_cast<std::size_t>(passes[i].outer * passes[i].inner) * 8));
@@ -218,9 +236,11 @@ RILL_CUDA_INLINE kernel broadcast_like_kernel(kernel_request const& r) {
       "#include \"rill/cuda/text/reduce.cuh\"\n"
       "using namespace rill::text;\n"
       "using element = " +
-          own + ";\nextern \"C\" __global__ void share(global<element const> from, global<element> to, long n, double by) {\n"
-          "  divide<element, " + (size_of(element) < 4 ? "float" : own) + ", " +
-          (element == dtype::float64 ? "double" : "float") + ">(from, to, n, by);\n}\n",
+          own +
+          ";\nextern \"C\" __global__ void share(global<element const> from, global<element> to, long n, double by) {\n"
+          "  divide<element, " +
+          (size_of(element) < 4 ? "float" : own) + ", " + (element == dtype::float64 ? "double" : "float") +
+          ">(from, to, n, by);\n}\n",
       "share");
   auto const places = static_cast<double>(elements(to)) / static_cast<double>(count);
   return kernel(

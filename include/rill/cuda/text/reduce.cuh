@@ -1,5 +1,5 @@
-// Reductions by a GPU in the order of rill/ops/sum/reduce_kernels.hpp: the lanes that a processor holds in registers are
-// threads here, and are joined as the same tree.
+// Reductions by a GPU in the order of rill/ops/sum/reduce_kernels.hpp: the lanes that a processor holds in registers
+// are threads here, and are joined as the same tree.
 #pragma once
 #include <limits>
 #include <type_traits>
