@@ -49,6 +49,12 @@ class gpu_device final : public device {
   std::shared_ptr<function const> find(std::string const& text, char const* kernel) const;
   /// Puts a kernel for `n` elements on the stream of kernels, with these parameters. Called from work on that stream.
   void launch(function const& f, std::size_t n, void** parameters) const;
+  /// Numbers of blocks and of their threads, in one direction.
+  struct launch_shape {
+    unsigned blocks, threads;
+  };
+  /// Puts a kernel for so many blocks on the stream of kernels.
+  void launch(function const& f, launch_shape how, void** parameters) const;
 
  private:
   struct parts;
@@ -217,10 +223,13 @@ RILL_CUDA_INLINE std::shared_ptr<gpu_device::function const> gpu_device::find(st
 RILL_CUDA_INLINE void gpu_device::launch(function const& f, std::size_t n, void** parameters) const {
   if (n == 0) return;
   constexpr unsigned threads = 256;
-  auto const& p = *parts_;
-  auto const blocks = static_cast<unsigned>(std::min<std::size_t>((n + threads - 1) / threads, p.most_blocks));
-  auto const& driver = p.card->driver();
-  driver(driver.call().launch, f.handle, blocks, 1u, 1u, threads, 1u, 1u, 0u, p.kernels.get(), parameters,
+  launch(f, {static_cast<unsigned>(std::min<std::size_t>((n + threads - 1) / threads, parts_->most_blocks)), threads},
+         parameters);
+}
+
+RILL_CUDA_INLINE void gpu_device::launch(function const& f, launch_shape how, void** parameters) const {
+  auto const& driver = parts_->card->driver();
+  driver(driver.call().launch, f.handle, how.blocks, 1u, 1u, how.threads, 1u, 1u, 0u, parts_->kernels.get(), parameters,
          static_cast<void**>(nullptr));
 }
 
