@@ -6,6 +6,7 @@
 
 #include "rill/cuda/gpu_device.hpp"
 #include "rill/cuda/map_kernel.hpp"
+#include "rill/cuda/product_kernel.hpp"
 
 namespace rill {
 

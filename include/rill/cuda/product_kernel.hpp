@@ -133,6 +133,21 @@ class batch_steps {
   std::int64_t apart_;
 };
 
+// If all matrices of A are multiplied by the same B, their rows are those of one matrix. This changes the order of
+// sums, which depends on the number of rows.
+inline void join_rows(product_form& form) {
+  form.m *= form.kept.count;
+  form.kept = {};
+}
+// Summed matrices that are contiguous are one deeper matrix, whose sums have the same order.
+inline void join_depth(product_form& form) {
+  if (form.summed.rank != 1 || form.summed.a_apart[0] != form.k * form.a_column ||
+      form.summed.b_apart[0] != form.k * form.b_row)
+    return;
+  form.k *= form.summed.count;
+  form.summed = {};
+}
+
 // What ops::product_batch and ops::make_product do: matmul.ipp has them only where operations are defined.
 inline product_form form_of(transposed const& which, type const& a, type const& b, type const& y) {
   auto const extent = [](type const& x, std::size_t from_end) { return ops::extent_from_end(x, from_end).extent; };
@@ -141,33 +156,18 @@ inline product_form form_of(transposed const& which, type const& a, type const& 
   form.a_row = 1, form.a_column = extent(a, 1), form.b_row = 1, form.b_column = extent(b, 1);
   if (!which.a) std::swap(form.a_row, form.a_column);
   if (!which.b) std::swap(form.b_row, form.b_column);
-  form.kept.count = form.summed.count = 1;
   auto const whole = form.k == 0 ? y : ops::matmul_op::infer(which, a, b);  // an empty sum is one product
   batch_steps a_steps(a), b_steps(b);
+  bool shares_b = true;
   for (std::size_t i = 3; i <= whole.rank; ++i) {
     auto const a_apart = a_steps(i), b_apart = b_steps(i);
     bool const keeps = i <= y.rank && extent(y, i) == extent(whole, i);
     push_back(keeps ? form.kept : form.summed, extent(whole, i), a_apart, b_apart);
+    shares_b = shares_b && keeps && b_apart == 0;
   }
+  if (!which.a && shares_b) join_rows(form);
+  join_depth(form);
   return form;
-}
-
-// If all matrices of A are multiplied by the same B, their rows are those of one matrix. This changes the order of
-// sums, which depends on the number of rows.
-inline void join_rows(product_form& form, transposed const& which) {
-  auto const* const steps = form.kept.b_apart;
-  if (which.a || form.summed.rank > 0 || std::any_of(steps, steps + form.kept.rank, [](auto s) { return s != 0; }))
-    return;
-  form.m *= form.kept.count;
-  form.kept = {.rank = 0, .count = 1, .extents = {}, .a_apart = {}, .b_apart = {}};
-}
-// Summed matrices that are contiguous are one deeper matrix, whose sums have the same order.
-inline void join_depth(product_form& form) {
-  if (form.summed.rank != 1 || form.summed.a_apart[0] != form.k * form.a_column ||
-      form.summed.b_apart[0] != form.k * form.b_row)
-    return;
-  form.k *= form.summed.count;
-  form.summed = {.rank = 0, .count = 1, .extents = {}, .a_apart = {}, .b_apart = {}};
 }
 
 inline std::int64_t blocks_of_threads(product_plan const& plan) {
@@ -189,7 +189,7 @@ inline void choose_cut(product_plan& plan) {
     return plan.scratch() <= most_scratch;
   };
   int const large = plan.large_side();
-  bool const suits_large = std::min(plan.form.m, plan.form.n) > product_plan::small_side;
+  bool const suits_large = std::min(plan.form.m, plan.form.n) > large / 2;
   if (suits_large && has_enough(large, false)) return;
   if (suits_large && may_cut(large) && has_enough(large, true)) return;
   if (has_enough(product_plan::small_side, false)) return;
@@ -218,15 +218,14 @@ RILL_CUDA_INLINE void product_plan::cut(int side_, bool into_blocks) {
 
 RILL_CUDA_INLINE product_plan plan_product(transposed const& which, type const& a, type const& b, type const& y) {
   product_plan plan{a.element, detail::form_of(which, a, b, y)};
-  detail::join_rows(plan.form, which);
-  detail::join_depth(plan.form);
   detail::choose_cut(plan);
   return plan;
 }
 
 RILL_CUDA_INLINE std::string product_text(dtype element, int side, bool apart) {
   std::string const in(name_in_text(detail::element_in_product(element)));
-  auto const out = apart ? "sum_of<" + in + ">" : in;
+  bool const holds_sums = size_of(element) == detail::sum_bytes(element);
+  auto const out = apart && !holds_sums ? "sum_of<" + in + ">" : in;
   // With as many blocks on a multiprocessor, registers hold (nearly) all that a thread needs.
   auto const bounds = side == product_plan::small_side ? "(256, 3)" : "(256, 2)";
   return "#include \"rill/cuda/text/product.cuh\"\n"
@@ -242,9 +241,8 @@ RILL_CUDA_INLINE std::string add_pieces_text(dtype element) {
   return "#include \"rill/cuda/text/product.cuh\"\n"
          "using namespace rill::text;\n"
          "extern \"C\" __global__ void add_pieces(global<sum_of<" +
-         to + "> const> sums, global<" + to +
-         "> c, long count, long pieces, long pieces_of_part) {\n  rill::text::add_pieces<" + to + ", sum_of<" + to +
-         ">>(sums, c, count, pieces, pieces_of_part);\n}\n";
+         to + "> const> sums, global<" + to + "> c, long count, long pieces, long pieces_of_part) {\n  add_sums<" + to +
+         ", sum_of<" + to + ">>(sums, c, count, pieces, pieces_of_part);\n}\n";
 }
 
 RILL_CUDA_INLINE bound_product::bound_product(gpu_device const& on, product_plan const& plan) : on_(on), plan_(plan) {

@@ -295,8 +295,8 @@ void multiply(global<T const> a, global<T const> b, global<R> c, product_form co
 
 /// Adds the sums of the pieces of `count` elements: those of a part first, `pieces_of_part` of them, then the parts.
 template <class T, class Sum>
-void add_pieces(global<Sum const> sums, global<T> c, std::int64_t count, std::int64_t pieces,
-                std::int64_t pieces_of_part) {
+void add_sums(global<Sum const> sums, global<T> c, std::int64_t count, std::int64_t pieces,
+              std::int64_t pieces_of_part) {
   std::int64_t const threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += threads) {
     Sum all{};

@@ -8,9 +8,9 @@ namespace rill::cuda {
 struct product_axes {
   static constexpr int most = 6;  // a tensor's axes but for those of the matrix
 
-  int rank;
-  std::int64_t count;  // of pairs
-  std::int64_t extents[most], a_apart[most], b_apart[most];
+  int rank = 0;
+  std::int64_t count = 1;  // of pairs
+  std::int64_t extents[most] = {}, a_apart[most] = {}, b_apart[most] = {};
 };
 
 /// C[m, n] = A[m, k] B[k, n] for each pair of matrices that `kept` counts, summed over the pairs that `summed` counts.
