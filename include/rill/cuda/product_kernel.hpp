@@ -18,7 +18,8 @@ struct product_plan {
   dtype element;
   product_form form;
   int side = 32;                    ///< of the tiles of C that a block of threads computes
-  std::int64_t pieces_of_part = 1;  ///< `form.pieces` are parts of the depth, or else its blocks: as many in each part
+  int most_blocks = 0x7fff'ffff;    ///< of threads; each computes several tiles if there are more
+  std::int64_t pieces_of_part = 1;  ///< 1 if pieces are parts of the depth, else the number of blocks in each part
 
   /// Cuts C into tiles of `side`, small_side or large_side, and the depth into parts or into blocks.
   void cut(int side, bool into_blocks);
@@ -67,7 +68,6 @@ kernel product_kernel(kernel_request const& r);
 
 #if RILL_CUDA_RUNTIME
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "rill/cuda/map_text.hpp"
@@ -255,7 +255,7 @@ RILL_CUDA_INLINE void bound_product::operator()(void const* a, void const* b, vo
   auto plan = plan_;  // parameters are passed by pointers that are not const
   void* to = add_ ? scratch : c;
   void* all[] = {&a, &b, &to, &plan.form};
-  auto const blocks = std::min<std::int64_t>(detail::blocks_of_threads(plan), std::numeric_limits<int>::max());
+  auto const blocks = std::min<std::int64_t>(detail::blocks_of_threads(plan), plan.most_blocks);
   on_.launch(*multiply_, gpu_device::launch_shape{static_cast<unsigned>(blocks), 256}, all);
   if (!add_) return;
   auto results = plan.results();
