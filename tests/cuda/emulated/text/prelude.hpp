@@ -17,6 +17,7 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __shared__ static thread_local
 #define threadIdx (::rill::emulated::here.now->thread)
