@@ -19,6 +19,11 @@ struct gpu_options {
   double memory_fraction = 0.9;  ///< above 0, at most 1
 };
 
+/// How many blocks of how many threads a kernel runs.
+struct launch_shape {
+  unsigned blocks, threads;
+};
+
 /// A GPU. It may be absent: then `absence` says why, and a session with soft placement does without it. The driver
 /// and NVRTC, CUDA's compiler, are opened when it is made.
 class gpu_device final : public device {
@@ -49,6 +54,12 @@ class gpu_device final : public device {
   std::shared_ptr<function const> find(std::string const& text, char const* kernel) const;
   /// Puts a kernel for `n` elements on the stream of kernels, with these parameters. Called from work on that stream.
   void launch(function const& f, std::size_t n, void** parameters) const;
+  /// Puts a kernel on the stream of kernels in this shape. Called from work on that stream.
+  void launch(function const& f, launch_shape how, void** parameters) const;
+  /// Waits for all kernels on the stream of kernels. Called from work on that stream.
+  void wait() const;
+  /// Copies bytes of the GPU to the host. Kernels that are still running are not waited for.
+  void read(void* to, void const* from, std::size_t bytes) const;
 
  private:
   struct parts;
@@ -217,11 +228,20 @@ RILL_CUDA_INLINE std::shared_ptr<gpu_device::function const> gpu_device::find(st
 RILL_CUDA_INLINE void gpu_device::launch(function const& f, std::size_t n, void** parameters) const {
   if (n == 0) return;
   constexpr unsigned threads = 256;
+  auto const blocks = std::min<std::size_t>((n + threads - 1) / threads, parts_->most_blocks);
+  launch(f, launch_shape{static_cast<unsigned>(blocks), threads}, parameters);
+}
+
+RILL_CUDA_INLINE void gpu_device::launch(function const& f, launch_shape how, void** parameters) const {
   auto const& p = *parts_;
-  auto const blocks = static_cast<unsigned>(std::min<std::size_t>((n + threads - 1) / threads, p.most_blocks));
   auto const& driver = p.card->driver();
-  driver(driver.call().launch, f.handle, blocks, 1u, 1u, threads, 1u, 1u, 0u, p.kernels.get(), parameters,
+  driver(driver.call().launch, f.handle, how.blocks, 1u, 1u, how.threads, 1u, 1u, 0u, p.kernels.get(), parameters,
          static_cast<void**>(nullptr));
+}
+
+RILL_CUDA_INLINE void gpu_device::wait() const { parts_->kernels.wait(); }
+RILL_CUDA_INLINE void gpu_device::read(void* to, void const* from, std::size_t bytes) const {
+  parts_->space.read(to, from, bytes);
 }
 
 }  // namespace rill
