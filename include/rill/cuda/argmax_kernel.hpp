@@ -1,9 +1,16 @@
 // argmax and argmin as kernels of a GPU.
 #pragma once
+#include <string>
+
 #include "rill/cuda/gpu_device.hpp"
 #include "rill/graph/kernel_request.hpp"
 
 namespace rill::cuda {
+
+/// Returns the text of a kernel `find` that finds the places of the largest, or smallest, elements of parts.
+std::string search_text(bool largest, dtype element, dtype index);
+/// Returns the text of a kernel `join` that finds the place of the best of several parts.
+std::string search_of_parts_text(bool largest, dtype element, dtype index);
 
 /// Return the kernels of these operations.
 kernel argmax_kernel(kernel_request const& r);
@@ -14,8 +21,10 @@ kernel argmin_kernel(kernel_request const& r);
 #if RILL_CUDA_RUNTIME
 #include <algorithm>
 #include <bit>
-#include <string>
-#include <string_view>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "rill/cuda/launch.hpp"
 #include "rill/cuda/map_text.hpp"
@@ -38,23 +47,13 @@ inline std::int32_t threads_for(std::int64_t count, std::int64_t side_by_side) {
 /// The place of the best element over the middle extent.
 class bound_search {
  public:
-  bound_search(gpu_device const& on, ops::reduction_pass const& p, std::string_view wanted, dtype element, dtype index)
+  bound_search(gpu_device const& on, ops::reduction_pass const& p, bool largest, dtype element, dtype index)
       : on_(on), p_(p), each_(threads_for(p.middle, p.inner)) {
     // A thread that looks at 64 elements has enough to do; of longer extents there are several parts.
     part_ = std::min<std::int64_t>(p.middle, 64 * each_);
     parts_ = (p.middle + part_ - 1) / part_;
-    std::string const types(name_in_text(element)), to(name_in_text(index)), found = parts_ > 1 ? "long" : to;
-    std::string const begin = "#include \"rill/cuda/text/extremes.cuh\"\nusing namespace rill::text;\n";
-    std::string const from = "global<" + types + " const> from, ", of = "<" + std::string(wanted) + ", " + types + ", ";
-    find_ = on.find(begin + "extern \"C\" __global__ void find(" + from + "global<" + found +
-                        "> to, long outer, long middle, long inner, long part, int each) {\n  find_places" + of +
-                        found + ">(from, to, outer, middle, inner, part, each);\n}\n",
-                    "find");
-    if (parts_ == 1) return;
-    join_ = on.find(begin + "extern \"C\" __global__ void join(" + from + "global<long const> places, global<" + to +
-                        "> to, long outer, long middle, long inner, long parts, int each) {\n  find_best_place" + of +
-                        to + ">(from, places, to, outer, middle, inner, parts, each);\n}\n",
-                    "join");
+    find_ = on.find(search_text(largest, element, parts_ > 1 ? dtype::int64 : index), "find");
+    if (parts_ > 1) join_ = on.find(search_of_parts_text(largest, element, index), "join");
   }
 
   /// Returns the bytes of scratch memory that it needs: the places of parts.
@@ -71,8 +70,8 @@ class bound_search {
 
  private:
   std::int64_t results() const { return p_.outer * p_.inner; }
-  static launch_shape shape_of(std::int64_t units, std::int32_t each) {
-    return shape_for(units, threads_of_best / each, static_cast<unsigned>(threads_of_best));
+  static gpu_device::launch_shape shape_of(std::int64_t units, std::int32_t each) {
+    return blocks_for(units, threads_of_best / each, static_cast<unsigned>(threads_of_best));
   }
 
   gpu_device const& on_;
@@ -93,8 +92,7 @@ template <class Op> kernel search_kernel(kernel_request const& r) {
   if (p.outer * p.inner == 0) return kernel([](kernel_call const&) {});
   expects(p.middle > 0, Op::of_nothing);
   expects(a.index == dtype::int64 || p.middle <= INT32_MAX, Op::too_long);
-  bound_search run(static_cast<gpu_device const&>(*r.on), p, Op::largest ? "wants_larger" : "wants_smaller",
-                   r.inputs[0].element, a.index);
+  bound_search run(static_cast<gpu_device const&>(*r.on), p, Op::largest, r.inputs[0].element, a.index);
   auto const bytes = run.scratch();
   return kernel(
       [run = std::move(run)](kernel_call const& call) { run(call.pointers[0], call.pointers[1], call.scratch()); },
@@ -102,6 +100,27 @@ template <class Op> kernel search_kernel(kernel_request const& r) {
 }
 
 }  // namespace detail
+
+RILL_CUDA_INLINE std::string search_text(bool largest, dtype element, dtype index) {
+  std::string const from(name_in_text(element)), to(name_in_text(index));
+  return "#include \"rill/cuda/text/extremes.cuh\"\n"
+         "using namespace rill::text;\n"
+         "extern \"C\" __global__ void find(global<" +
+         from + " const> from, global<" + to +
+         "> to, long outer, long middle, long inner, long part, int each) {\n  find_places<" +
+         (largest ? "wants_larger, " : "wants_smaller, ") + from + ", " + to +
+         ">(from, to, outer, middle, inner, part, each);\n}\n";
+}
+RILL_CUDA_INLINE std::string search_of_parts_text(bool largest, dtype element, dtype index) {
+  std::string const from(name_in_text(element)), to(name_in_text(index));
+  return "#include \"rill/cuda/text/extremes.cuh\"\n"
+         "using namespace rill::text;\n"
+         "extern \"C\" __global__ void join(global<" +
+         from + " const> from, global<std::int64_t const> places, global<" + to +
+         "> to, long outer, long middle, long inner, long parts, int each) {\n  find_best_place<" +
+         (largest ? "wants_larger, " : "wants_smaller, ") + from + ", " + to +
+         ">(from, places, to, outer, middle, inner, parts, each);\n}\n";
+}
 
 RILL_CUDA_INLINE kernel argmax_kernel(kernel_request const& r) { return detail::search_kernel<ops::argmax_op>(r); }
 RILL_CUDA_INLINE kernel argmin_kernel(kernel_request const& r) { return detail::search_kernel<ops::argmin_op>(r); }

@@ -19,11 +19,6 @@ struct gpu_options {
   double memory_fraction = 0.9;  ///< above 0, at most 1
 };
 
-/// How many blocks of how many threads a kernel runs.
-struct launch_shape {
-  unsigned blocks, threads;
-};
-
 /// A GPU. It may be absent: then `absence` says why, and a session with soft placement does without it. The driver
 /// and NVRTC, CUDA's compiler, are opened when it is made.
 class gpu_device final : public device {
@@ -50,6 +45,10 @@ class gpu_device final : public device {
 
   /// A kernel on the card.
   struct function;
+  /// How many blocks run a kernel, and how many threads each of them has.
+  struct launch_shape {
+    unsigned blocks, threads;
+  };
   /// Compiles CUDA source on first use, and returns its kernel of that name.
   std::shared_ptr<function const> find(std::string const& text, char const* kernel) const;
   /// Puts a kernel for `n` elements on the stream of kernels, with these parameters. Called from work on that stream.

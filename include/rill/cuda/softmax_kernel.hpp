@@ -1,9 +1,20 @@
 // Softmax, its logarithm and cross entropies as kernels of a GPU.
 #pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "rill/cuda/gpu_device.hpp"
 #include "rill/graph/kernel_request.hpp"
 
 namespace rill::cuda {
+
+/// Returns the text of a kernel `rows` that calls a function of softmax.cuh with inputs of these element types; the
+/// outputs have that of the first. Its parameters are the addresses of inputs and outputs, rows, and elements of a row.
+std::string rows_text(std::string_view function, std::vector<dtype> const& inputs, std::size_t outputs, bool long_rows);
+/// Returns the text of a kernel `labels` that checks labels.
+std::string labels_text(dtype label);
 
 /// Return the kernels of these operations.
 kernel softmax_kernel(kernel_request const& r);
@@ -17,10 +28,9 @@ kernel cross_entropy_kernel(kernel_request const& r);
 
 #if RILL_CUDA_RUNTIME
 #include <algorithm>
-#include <string>
-#include <string_view>
+#include <cstdint>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include "rill/cuda/launch.hpp"
 #include "rill/cuda/map_text.hpp"
@@ -42,8 +52,10 @@ class bound_rows {
     // (docs/measurements/2026-11-26-gpu.md). Short rows would leave most of a block without work.
     bool const long_rows = n_ >= 1000;
     std::int64_t const lanes = r.inputs[0].element == dtype::float64 ? 8 : 16;
-    how_ = long_rows ? shape_for(rows_, 1, 288) : shape_for(rows_, 256 / lanes, 256);
-    run_ = on_.find(text(r, name, long_rows ? "block_of_row" : "threads_of_row"), "rows");
+    how_ = long_rows ? blocks_for(rows_, 1, 288) : blocks_for(rows_, 256 / lanes, 256);
+    std::vector<dtype> inputs;
+    for (auto const& each : r.inputs) inputs.push_back(each.element);
+    run_ = on_.find(rows_text(name, inputs, r.outputs.size(), long_rows), "rows");
   }
 
   gpu_device const& on() const { return on_; }
@@ -60,29 +72,10 @@ class bound_rows {
   }
 
  private:
-  // A function has the element types of its inputs, each once.
-  static std::string text(kernel_request const& r, std::string_view name, std::string_view threads) {
-    std::string parameters, arguments, types(name_in_text(r.inputs[0].element));
-    auto const add = [&](type const& x, std::string_view qualifier) {
-      auto const p = "p" + std::to_string(std::count(parameters.begin(), parameters.end(), ','));
-      parameters += "global<" + std::string(name_in_text(x.element)) + std::string(qualifier) + "> " + p + ", ";
-      arguments += p + ", ";
-    };
-    for (auto const& x : r.inputs) add(x, " const");
-    for (auto const& y : r.outputs) add(y, "");
-    if (r.inputs.back().element != r.inputs[0].element)
-      types += ", " + std::string(name_in_text(r.inputs.back().element));
-    return "#include \"rill/cuda/text/softmax.cuh\"\n"
-           "using namespace rill::text;\n"
-           "extern \"C\" __global__ void rows(" +
-           parameters + "long rows, long n) {\n  rill::text::" + std::string(name) + "<" + types + ", " +
-           std::string(threads) + ">(" + arguments + "rows, n);\n}\n";
-  }
-
   gpu_device const& on_;
   std::size_t operands_;
   std::int64_t rows_ = 0, n_ = 0;
-  launch_shape how_{};
+  gpu_device::launch_shape how_{};
   std::shared_ptr<gpu_device::function const> run_;
 };
 
@@ -90,16 +83,9 @@ class bound_rows {
 class label_check {
  public:
   label_check(gpu_device const& on, dtype label, std::int64_t rows, std::int64_t n)
-      : on_(on), label_(label), rows_(rows), n_(n), how_(shape_for(rows, 256, 256)) {
+      : on_(on), label_(label), rows_(rows), n_(n), how_(blocks_for(rows, 256, 256)) {
     how_.blocks = std::min(how_.blocks, 128u);  // the host reads 8 bytes for each of their warps
-    auto const name = std::string(name_in_text(label));
-    run_ = on.find(
-        "#include \"rill/cuda/text/softmax.cuh\"\n"
-        "using namespace rill::text;\n"
-        "extern \"C\" __global__ void labels(global<" +
-            name + " const> labels, long rows, long n, global<long> first) {\n  find_bad_labels<" + name +
-            ">(labels, rows, n, first);\n}\n",
-        "labels");
+    run_ = on.find(labels_text(label), "labels");
   }
 
   /// Returns the bytes of scratch memory that it needs.
@@ -131,7 +117,7 @@ class label_check {
   gpu_device const& on_;
   dtype label_;
   std::int64_t rows_, n_;
-  launch_shape how_;
+  gpu_device::launch_shape how_;
   std::shared_ptr<gpu_device::function const> run_;
 };
 
@@ -140,6 +126,33 @@ inline kernel rows_kernel(kernel_request const& r, std::string_view name) {
 }
 
 }  // namespace detail
+
+RILL_CUDA_INLINE std::string rows_text(std::string_view function, std::vector<dtype> const& inputs, std::size_t outputs,
+                                       bool long_rows) {
+  std::string const first(name_in_text(inputs[0])), other(name_in_text(inputs.back()));
+  std::string parameters, arguments;
+  for (std::size_t i = 0; i < inputs.size() + outputs; ++i) {
+    auto const p = "p" + std::to_string(i);
+    parameters +=
+        "global<" + (i == 0 || i >= inputs.size() ? first : other) + (i < inputs.size() ? " const> " : "> ") + p + ", ";
+    arguments += p + ", ";
+  }
+  // A function has the element types of its inputs as template arguments, each type once.
+  return "#include \"rill/cuda/text/softmax.cuh\"\n"
+         "using namespace rill::text;\n"
+         "extern \"C\" __global__ void rows(" +
+         parameters + "long rows, long n) {\n  rill::text::" + std::string(function) + "<" + first +
+         (other == first ? "" : ", " + other) + (long_rows ? ", block_of_row>(" : ", threads_of_row>(") + arguments +
+         "rows, n);\n}\n";
+}
+RILL_CUDA_INLINE std::string labels_text(dtype label) {
+  std::string const name(name_in_text(label));
+  return "#include \"rill/cuda/text/softmax.cuh\"\n"
+         "using namespace rill::text;\n"
+         "extern \"C\" __global__ void labels(global<" +
+         name + " const> labels, long rows, long n, global<long> first) {\n  find_bad_labels<" + name +
+         ">(labels, rows, n, first);\n}\n";
+}
 
 // A thread reads an element before it writes that result, and no other thread reads it afterwards.
 RILL_CUDA_INLINE kernel softmax_kernel(kernel_request const& r) {

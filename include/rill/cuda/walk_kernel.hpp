@@ -1,10 +1,16 @@
 // Operations that go through an axis, element by element, as kernels of a GPU: cumsum, cumprod, delayed and
 // linear_recurrence.
 #pragma once
+#include <string>
+#include <string_view>
+
 #include "rill/cuda/gpu_device.hpp"
 #include "rill/graph/kernel_request.hpp"
 
 namespace rill::cuda {
+
+/// Returns the text of a kernel `along` that goes through an axis with a struct of walks.cuh.
+std::string walk_text(std::string_view so_far, dtype element, bool has_factors);
 
 /// Return the kernels of these operations, of real numbers.
 kernel cumsum_kernel(kernel_request const& r);
@@ -15,8 +21,8 @@ kernel linear_recurrence_kernel(kernel_request const& r);
 }  // namespace rill::cuda
 
 #if RILL_CUDA_RUNTIME
-#include <string>
-#include <string_view>
+#include <cstdint>
+#include <memory>
 
 #include "rill/cuda/launch.hpp"
 #include "rill/cuda/map_text.hpp"
@@ -32,18 +38,8 @@ class bound_walk {
   bound_walk(gpu_device const& on, std::string_view what, bool has_factors, dtype element, ops::axis_walk const& w)
       : on_(on), walk_(w) {
     // Where columns lie side by side a thread has one, else a warp has a line.
-    how_ = w.inner > 1 ? shape_for(w.outer * w.inner, 64, 64) : shape_for(w.outer, 2, 64);
-    std::string const t(name_in_text(element)), from = "global<" + t + " const> ";
-    run_ = on.find(
-        "#include \"rill/cuda/text/walks.cuh\"\n"
-        "using namespace rill::text;\n"
-        "extern \"C\" __global__ void along(" +
-            (has_factors ? from + "a, " : "") + from + "b, global<" + t +
-            "> y, long outer, long length, long inner, int exclusive, int reverse, int lagged) {\n"
-            "  go_along<" +
-            std::string(what) + ", " + t + ">(" + (has_factors ? "a" : "nullptr") +
-            ", b, y, {outer, length, inner, exclusive != 0, reverse != 0, lagged != 0});\n}\n",
-        "along");
+    how_ = w.inner > 1 ? blocks_for(w.outer * w.inner, 64, 64) : blocks_for(w.outer, 2, 64);
+    run_ = on.find(walk_text(what, element, has_factors), "along");
   }
 
   template <class... A> void operator()(A... addresses) const {
@@ -54,7 +50,7 @@ class bound_walk {
  private:
   gpu_device const& on_;
   ops::axis_walk walk_;
-  launch_shape how_{};
+  gpu_device::launch_shape how_{};
   std::shared_ptr<gpu_device::function const> run_;
 };
 
@@ -75,6 +71,17 @@ kernel walk_kernel(kernel_request const& r, std::string_view what, std::int64_t 
 }
 
 }  // namespace detail
+
+RILL_CUDA_INLINE std::string walk_text(std::string_view so_far, dtype element, bool has_factors) {
+  std::string const t(name_in_text(element)), from = "global<" + t + " const> ";
+  return "#include \"rill/cuda/text/walks.cuh\"\n"
+         "using namespace rill::text;\n"
+         "extern \"C\" __global__ void along(" +
+         (has_factors ? from + "a, " : "") + from + "b, global<" + t +
+         "> y, long outer, long length, long inner, int exclusive, int reverse, int lagged) {\n  go_along<" +
+         std::string(so_far) + ", " + t + ">(" + (has_factors ? "a" : "nullptr") +
+         ", b, y, {outer, length, inner, exclusive != 0, reverse != 0, lagged != 0});\n}\n";
+}
 
 RILL_CUDA_INLINE kernel cumsum_kernel(kernel_request const& r) {
   auto const a = decode<ops::along_axis>(r.at.attributes);

@@ -85,7 +85,7 @@ void find_places(global<T const> from, global<Index> to, long outer, long middle
 
 /// Finds the best of what `find_places` found in parts.
 template <class Wanted, class T, class Index>
-void find_best_place(global<T const> from, global<long const> places, global<Index> to, long outer, long middle,
+void find_best_place(global<T const> from, global<std::int64_t const> places, global<Index> to, long outer, long middle,
                      long inner, long parts, int each) {
   using V = compared<T>;
   long const results = outer * inner;

@@ -58,7 +58,7 @@ template <class T, template <class> class Threads> void log_softmax(global<T con
 }
 
 /// Finds labels outside [0, n): for each warp the first of its rows that has one, or `rows`.
-template <class Label> void find_bad_labels(global<Label const> labels, long rows, long n, global<long> first) {
+template <class Label> void find_bad_labels(global<Label const> labels, long rows, long n, global<std::int64_t> first) {
   long const threads = static_cast<long>(gridDim.x) * blockDim.x;
   long const thread = static_cast<long>(blockIdx.x) * blockDim.x + threadIdx.x;
   long bad = rows;

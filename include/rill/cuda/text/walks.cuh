@@ -56,7 +56,13 @@ template <class A> struct delay {
   void take(A, A x) { now = last, last = x; }
 };
 
-/// Goes through all columns with a `So_far` each. `a` holds the factors of recurrences, and is null otherwise.
+/// Returns the number of another thread of the warp.
+template <class A> A of_thread(A own, int thread) {
+  using exchanged = std::conditional_t<(sizeof(A) < 4), int, A>;
+  return static_cast<A>(__shfl_sync(all_threads, static_cast<exchanged>(own), thread));
+}
+
+/// Goes through all columns with a `SoFar` each. `a` holds the factors of recurrences, and is null otherwise.
 template <template <class> class SoFar, class T>
 void go_along(global<T const> a, global<T const> b, global<T> y, walk const& w) {
   using A = accumulated<T>;
@@ -71,9 +77,17 @@ void go_along(global<T const> a, global<T const> b, global<T> y, walk const& w) 
     for (long i = thread; i < w.outer * w.inner; i += threads) {
       long const column = i / w.inner * w.length * w.inner + i % w.inner;
       SoFar<A> so_far;
-      for (long k = 0; k < w.length; ++k) {
-        so_far.take(factor(column, k), term(column, k));
-        y[column + w.step_to(k)] = result(so_far);
+      constexpr int ahead = 8;  // elements that are read before one of their results is written
+      for (long first = 0; first < w.length; first += ahead) {
+        A factors[ahead], terms[ahead];
+        for (int j = 0; j < ahead; ++j) {
+          bool const any = first + j < w.length;
+          factors[j] = any ? factor(column, first + j) : A(0), terms[j] = any ? term(column, first + j) : A(0);
+        }
+        for (int j = 0; j < ahead && first + j < w.length; ++j) {
+          so_far.take(factors[j], terms[j]);
+          y[column + w.step_to(first + j)] = result(so_far);
+        }
       }
     }
     return;
@@ -88,8 +102,8 @@ void go_along(global<T const> a, global<T const> b, global<T> y, walk const& w) 
       A const own_factor = k < w.length ? factor(column, k) : A(0), own_term = k < w.length ? term(column, k) : A(0);
       T of_own{};
       for (int i = 0; i < 32; ++i) {
-        A const f = a ? static_cast<A>(__shfl_sync(all_threads, own_factor, i)) : A(0);
-        so_far.take(f, static_cast<A>(__shfl_sync(all_threads, own_term, i)));
+        A const f = a ? of_thread(own_factor, i) : A(0);
+        so_far.take(f, of_thread(own_term, i));
         if (i == own) of_own = result(so_far);
       }
       if (k < w.length) y[column + w.step_to(k)] = of_own;
