@@ -735,6 +735,483 @@ TEST_F(emulated_cuda, says_what_it_is) {
   EXPECT_STREQ(cuda().nvrtc.error_text(nvrtc_status::compilation), "NVRTC_ERROR_COMPILATION");
 }
 
+// ---------------------------------------------------------------------------------------------------------------------
+// Threads that wait for each other
+
+std::string const block_kernels = R"(
+ #include "rill/cuda/text/global.cuh"
+using rill::text::global;
+
+/// Each thread adds what its neighbours wrote before.
+extern "C" __global__ void add_neighbours(global<int const> from, global<int> to) {
+  __shared__ int values[256];
+  unsigned const i = threadIdx.x, n = blockDim.x;
+  values[i] = from[blockIdx.x * n + i];
+  __syncthreads();
+  int const sum = values[(i + n - 1) % n] + values[(i + 1) % n];
+  __syncthreads();
+  values[n - 1 - i] = sum;
+  __syncthreads();
+  to[blockIdx.x * n + i] = values[i];
+}
+extern "C" __global__ void multiply(global<float const> a, global<float const> b, global<float> to, unsigned columns,
+                                    unsigned depth) {
+  __shared__ float left[16][16], right[16][16];
+  unsigned const x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, column = blockIdx.x * 16 + x;
+  float sum = 0;
+  for (unsigned k = 0; k < depth; k += 16) {
+    left[y][x] = a[row * depth + k + x];
+    right[y][x] = b[(k + y) * columns + column];
+    __syncthreads();
+    for (unsigned i = 0; i < 16; ++i) sum = __fmaf_rn(left[y][i], right[i][x], sum);
+    __syncthreads();
+  }
+  to[row * columns + column] = sum;
+}
+template <class T> __device__ T sum_of_block(T x) {
+  __shared__ T sums[32];
+  for (int by = 16; by > 0; by /= 2) x += __shfl_down_sync(0xffffffff, x, by);
+  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = x;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    x = threadIdx.x < blockDim.x / 32 ? sums[threadIdx.x] : T(0);
+    for (int bits = 16; bits > 0; bits /= 2) x += __shfl_xor_sync(0xffffffff, x, bits);
+    if (threadIdx.x == 0) sums[0] = x;
+  }
+  __syncthreads();
+  return sums[0];
+}
+extern "C" __global__ void sum_rows(global<double const> from, global<double> to, unsigned columns) {
+  double sum = 0;
+  for (unsigned i = threadIdx.x; i < columns; i += blockDim.x) sum += from[blockIdx.x * columns + i];
+  sum = sum_of_block(sum);
+  if (threadIdx.x == 0) to[blockIdx.x] = sum;
+}
+/// What each lane gets, by all shuffles, in groups of a width.
+template <class T> __device__ void shuffle_all(global<T> to, int operand, int width) {
+  unsigned const i = threadIdx.x;
+  T const mine = static_cast<T>(i);
+  to[i] = __shfl_sync(0xffffffff, mine, operand, width);
+  to[32 + i] = __shfl_up_sync(0xffffffff, mine, static_cast<unsigned>(operand), width);
+  to[64 + i] = __shfl_down_sync(0xffffffff, mine, static_cast<unsigned>(operand), width);
+  to[96 + i] = __shfl_xor_sync(0xffffffff, mine, operand, width);
+}
+extern "C" __global__ void shuffle_int(global<int> to, int operand, int width) { shuffle_all(to, operand, width); }
+extern "C" __global__ void shuffle_double(global<double> to, int operand, int width) {
+  shuffle_all(to, operand, width);
+}
+extern "C" __global__ void shuffle_types(global<int> to) {
+  unsigned const mask = 0xffffffff;
+  auto const right = [&](auto value) { return __shfl_sync(mask, value, 3) == decltype(value)(value - (threadIdx.x % 32) + 3); };
+  bool const all = right(int(threadIdx.x % 32)) & right(unsigned(threadIdx.x % 32)) & right(long(threadIdx.x % 32)) &
+                   right((unsigned long)(threadIdx.x % 32)) & right((long long)(threadIdx.x % 32)) &
+                   right((unsigned long long)(threadIdx.x % 32)) & right(float(threadIdx.x % 32)) &
+                   right(double(threadIdx.x % 32));
+  to[threadIdx.x] = all;
+}
+extern "C" __global__ void vote(global<unsigned> to) {
+  unsigned const lane = threadIdx.x % 32;
+  to[threadIdx.x] = __ballot_sync(0xffffffff, lane % 3 == 0);
+  to[64 + threadIdx.x] = __any_sync(0xffffffff, lane == 5) * 8 + __any_sync(0xffffffff, lane == 99) * 4 +
+                         __all_sync(0xffffffff, lane < 32) * 2 + __all_sync(0xffffffff, lane != 7);
+}
+/// Halves of a warp vote apart from each other, and a lane that takes no part has no say.
+extern "C" __global__ void vote_in_halves(global<unsigned> to) {
+  unsigned const lane = threadIdx.x;
+  if (lane < 16) to[lane] = __ballot_sync(0xffff, lane % 2 == 0);
+  else if (lane < 31) to[lane] = __ballot_sync(0x7fff0000, 1);
+  else to[lane] = 1;
+  __syncwarp();
+}
+/// The place of each thread in the order in which they ran, behind a barrier; the first elements count them.
+extern "C" __global__ void order_behind_barrier(global<unsigned> to) {
+  unsigned const n = blockDim.x, i = threadIdx.x;
+  to[2 + i] = to[0]++;
+  __syncthreads();
+  to[2 + n + i] = to[1]++;
+}
+extern "C" __global__ void warp_order(global<unsigned> to) {
+  __syncwarp();
+  to[1 + threadIdx.x] = to[0]++;
+}
+extern "C" __global__ void shared_at_begin(global<unsigned> to) {
+  __shared__ unsigned value;
+  to[blockIdx.x] = value;
+  value = 5;
+}
+__shared__ __align__(16) char aligned_in_file[16];
+extern "C" __global__ void alignment_of_shared(global<unsigned> to) {
+  __shared__ char before;
+  __shared__ __align__(128) char aligned[128];
+  before = 1;
+  to[0] = static_cast<unsigned>(reinterpret_cast<unsigned long>(&aligned[0]) % 128 + reinterpret_cast<unsigned long>(&aligned_in_file[0]) % 16);
+}
+
+// What is wrong.
+#line 100 "wrong.cu"
+extern "C" __global__ void without_barrier(global<int> to) {
+  __shared__ int values[64];
+  values[threadIdx.x] = static_cast<int>(threadIdx.x);
+  to[threadIdx.x] = values[threadIdx.x ^ 1];
+}
+extern "C" __global__ void without_barrier_between_warps(global<int> to) {
+  __shared__ int values[64];
+  values[threadIdx.x] = static_cast<int>(threadIdx.x);
+  __syncwarp();
+  to[threadIdx.x] = values[threadIdx.x ^ 32];
+}
+extern "C" __global__ void ends_before_barrier(unsigned which) {
+  if (threadIdx.x == which) return;
+  __syncthreads();
+}
+extern "C" __global__ void barriers_apart() {
+  if (threadIdx.x < 40) __syncthreads();
+  else __syncthreads();
+}
+extern "C" __global__ void ends_before_shuffle(global<int> to, unsigned which) {
+  if (threadIdx.x == which) return;
+  to[threadIdx.x] = __shfl_xor_sync(0xffffffff, 1, 1);
+}
+extern "C" __global__ void mask_without_caller(global<int> to) { to[threadIdx.x] = __shfl_sync(0xfffffffe, 1, 1); }
+extern "C" __global__ void different_functions(global<int> to) {
+  if (threadIdx.x < 16) to[threadIdx.x] = __any_sync(0xffffffff, 1);
+  else to[threadIdx.x] = __all_sync(0xffffffff, 1);
+}
+extern "C" __global__ void different_masks(global<int> to) {
+  to[threadIdx.x] = __any_sync(threadIdx.x < 16 ? 0xffffffff : 0xffff0000, 1);
+}
+extern "C" __global__ void barrier_against_shuffle(global<int> to) {
+  if (threadIdx.x == 7) __syncthreads();
+  else to[threadIdx.x] = __shfl_xor_sync(0xffffffff, 1, 1);
+  __syncthreads();
+}
+extern "C" __global__ void width_of_three(global<int> to) { to[threadIdx.x] = __shfl_sync(0xffffffff, 1, 0, 3); }
+extern "C" __global__ void leaves_memory_behind_barrier(global<int> to) {
+  __syncthreads();
+  to[threadIdx.x + 1] = 1;
+}
+)";
+
+class emulated_blocks : public emulated_cuda {
+ protected:
+  void SetUp() override {
+    emulated_cuda::SetUp();
+    load();
+  }
+  void load() {
+    auto const made = compile(block_kernels);
+    ASSERT_EQ(made.result, nvrtc_status::success) << made.log;
+    EXPECT_EQ(cuda().unload_module(module), status::success);
+    ASSERT_EQ(cuda().load_module(&module, made.code.data()), status::success);
+  }
+  /// Expects that the launch before ends with an unspecified failure; the kernels run again afterwards.
+  void expect_failed(std::string const& why) {
+    expect_lost(status::launch_failed, why);
+    load();
+  }
+  template <class F> void in_orders(F const& f) {
+    for (unsigned long long const seed : {0ull, 1ull, 2ull, 3ull}) {
+      cuda().set_order(seed);
+      f();
+    }
+    cuda().set_order(0);
+  }
+};
+
+TEST_F(emulated_blocks, threads_see_what_others_wrote_before_a_barrier) {
+  in_orders([&] {
+    for (unsigned const n : {1u, 31u, 32u, 33u, 256u}) {
+      std::vector<int> values(3 * n), expected(3 * n);
+      std::iota(values.begin(), values.end(), 1);
+      for (unsigned block = 0; block < 3; ++block)
+        for (unsigned i = 0; i < n; ++i)
+          expected[block * n + n - 1 - i] = values[block * n + (i + n - 1) % n] + values[block * n + (i + 1) % n];
+      address const from = put(values), to = allocate(3 * n * 4);
+      EXPECT_EQ(launch("add_neighbours", 3, n, from, to), status::success);
+      EXPECT_EQ(get<int>(to, 3 * n), expected) << n;
+      free(from), free(to);
+    }
+  });
+}
+
+TEST_F(emulated_blocks, multiply_matrices_by_tiles) {
+  std::size_t const rows = 128, depth = 64, columns = 128;
+  std::vector<float> a(rows * depth), b(depth * columns), expected(rows * columns);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 13) - 6;
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 7) - 3;
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j)
+      for (std::size_t k = 0; k < depth; ++k) expected[i * columns + j] += a[i * depth + k] * b[k * columns + j];
+  in_orders([&] {
+    address x = put(a), y = put(b), to = allocate(rows * columns * 4);
+    unsigned n = columns, k = depth;
+    void* arguments[] = {&x, &y, &to, &n, &k};
+    EXPECT_EQ(cuda().launch(function("multiply"), columns / 16, rows / 16, 1, 16, 16, 1, 0, stream, arguments, nullptr),
+              status::success);
+    EXPECT_EQ(get<float>(to, rows * columns), expected);
+    free(x), free(y), free(to);
+  });
+}
+
+TEST_F(emulated_blocks, sum_by_shuffles) {
+  std::size_t const rows = 5, columns = 1000;
+  std::vector<double> values(rows * columns), expected(rows);
+  for (std::size_t i = 0; i < values.size(); ++i) expected[i / columns] += values[i] = static_cast<double>(i % 17);
+  in_orders([&] {
+    address const from = put(values), to = allocate(rows * 8);
+    EXPECT_EQ(launch("sum_rows", rows, 256, from, to, unsigned{columns}), status::success);
+    EXPECT_EQ(get<double>(to, rows), expected);
+    free(from), free(to);
+  });
+}
+
+TEST_F(emulated_blocks, shuffle_between_lanes) {
+  auto const expected = [](int operand, int width) {
+    std::vector<int> all(128);
+    for (int i = 0; i < 32; ++i) {
+      int const group = i / width * width, end = group + width;
+      auto const at = [&](int from, bool in) { return in ? from : i; };
+      auto const to = static_cast<std::size_t>(i);
+      all[to] = group + operand % width;
+      all[32 + to] = at(i - operand, i - operand >= group);
+      all[64 + to] = at(i + operand, i + operand < end);
+      all[96 + to] = at(i ^ operand, (i ^ operand) < end);
+    }
+    return all;
+  };
+  in_orders([&] {
+    for (int const width : {32, 16, 8, 4, 2, 1})
+      for (int const operand : {0, 1, 2, 3, 5, 8, 16, 31}) {
+        address const ints = allocate(512), doubles = allocate(1024);
+        EXPECT_EQ(launch("shuffle_int", 1, 32, ints, operand, width), status::success);
+        EXPECT_EQ(launch("shuffle_double", 1, 32, doubles, operand, width), status::success);
+        auto const right = expected(operand, width);
+        EXPECT_EQ(get<int>(ints, 128), right) << operand << " of " << width;
+        EXPECT_EQ(get<double>(doubles, 128), std::vector<double>(right.begin(), right.end()))
+            << operand << " of " << width;
+        free(ints), free(doubles);
+      }
+  });
+  address const to = allocate(64 * 4);
+  EXPECT_EQ(launch("shuffle_types", 1, 64, to), status::success);
+  EXPECT_EQ(get<int>(to, 64), std::vector<int>(64, 1));
+  free(to);
+}
+
+TEST_F(emulated_blocks, vote) {
+  in_orders([&] {
+    address const to = allocate(128 * 4), halves = allocate(32 * 4);
+    EXPECT_EQ(launch("vote", 1, 64, to), status::success);
+    EXPECT_EQ(launch("vote_in_halves", 1, 32, halves), status::success);
+    auto const votes = get<unsigned>(to, 128);
+    EXPECT_EQ(std::vector<unsigned>(votes.begin(), votes.begin() + 64), std::vector<unsigned>(64, 0x49249249));
+    EXPECT_EQ(std::vector<unsigned>(votes.begin() + 64, votes.end()), std::vector<unsigned>(64, 8 + 2));
+    std::vector<unsigned> expected(16, 0x5555);
+    expected.resize(31, 0x7fff0000);
+    expected.push_back(1);
+    EXPECT_EQ(get<unsigned>(halves, 32), expected);
+    free(to), free(halves);
+  });
+}
+
+TEST_F(emulated_blocks, run_in_the_order_of_a_seed_and_in_a_new_one_behind_a_barrier) {
+  std::size_t const n = 40;
+  auto const ran = [&](unsigned long long seed) {
+    cuda().set_order(seed);
+    address const at = put(std::vector<unsigned>(2 + 2 * n));
+    EXPECT_EQ(launch("order_behind_barrier", 1, n, at), status::success);
+    auto const order = get<unsigned>(at, 2 + 2 * n);
+    free(at);
+    EXPECT_EQ(order[0], n);
+    EXPECT_EQ(order[1], n);
+    return std::pair(std::vector<unsigned>(order.begin() + 2, order.begin() + 2 + n),
+                     std::vector<unsigned>(order.begin() + 2 + n, order.end()));
+  };
+  std::vector<unsigned> ascending(n);
+  std::iota(ascending.begin(), ascending.end(), 0u);
+  std::vector<unsigned> const descending(ascending.rbegin(), ascending.rend());
+  EXPECT_EQ(ran(0), std::pair(ascending, ascending));
+  EXPECT_EQ(ran(1), std::pair(descending, descending));
+  auto const random = ran(2);
+  EXPECT_EQ(ran(2), random);
+  EXPECT_NE(random.first, random.second);
+  EXPECT_NE(ran(3), random);
+
+  auto const in_warp = [&](unsigned long long seed) {
+    cuda().set_order(seed);
+    address const at = put(std::vector<unsigned>(33));
+    EXPECT_EQ(launch("warp_order", 1, 32, at), status::success);
+    auto order = get<unsigned>(at, 33);
+    free(at);
+    order.erase(order.begin());
+    return order;
+  };
+  ascending.resize(32);
+  EXPECT_EQ(in_warp(0), ascending);
+  EXPECT_EQ(in_warp(1), std::vector<unsigned>(ascending.rbegin(), ascending.rend()));
+  EXPECT_NE(in_warp(2), ascending);
+}
+
+TEST_F(emulated_blocks, shared_memory_holds_nothing_when_a_block_begins) {
+  address const to = allocate(8);
+  EXPECT_EQ(launch("shared_at_begin", 2, 1, to), status::success);
+  EXPECT_EQ(get<unsigned>(to, 2), std::vector<unsigned>(2, 0xffffffff));
+  EXPECT_EQ(launch("alignment_of_shared", 1, 1, to), status::success);
+  EXPECT_EQ(get<unsigned>(to, 1).front(), 0);
+  free(to);
+}
+
+TEST_F(emulated_blocks, a_missing_barrier_shows_in_one_of_two_orders) {
+  for (auto const& [name, neighbour] :
+       {std::pair("without_barrier", 1), std::pair("without_barrier_between_warps", 32)}) {
+    std::vector<int> right(64);
+    for (int i = 0; i < 64; ++i) right[static_cast<std::size_t>(i)] = i ^ neighbour;
+    auto const result = [&](unsigned long long seed) {
+      cuda().set_order(seed);
+      address const to = allocate(256);
+      EXPECT_EQ(launch(name, 1, 64, to), status::success);
+      auto const values = get<int>(to, 64);
+      free(to);
+      return values;
+    };
+    auto const ascending = result(0), descending = result(1);
+    EXPECT_NE(ascending, descending) << name;
+    EXPECT_TRUE(ascending != right || descending != right) << name;
+  }
+}
+
+TEST_F(emulated_blocks, finds_a_barrier_that_a_thread_ends_before) {
+  in_orders([&] {
+    for (unsigned const which : {0u, 20u, 63u}) {
+      EXPECT_EQ(launch("ends_before_barrier", 2, 64, which), status::success);
+      expect_failed("__syncthreads at wrong.cu:113");
+    }
+  });
+}
+
+TEST_F(emulated_blocks, finds_barriers_at_different_places) {
+  in_orders([&] {
+    EXPECT_EQ(launch("barriers_apart", 1, 64), status::success);
+    expect_failed("is not reached by all threads: others wait in the one at wrong.cu:11");
+  });
+}
+
+TEST_F(emulated_blocks, finds_a_shuffle_that_names_a_thread_that_has_ended) {
+  in_orders([&] {
+    for (unsigned const which : {0u, 20u, 31u}) {
+      address const to = allocate(128);
+      EXPECT_EQ(launch("ends_before_shuffle", 1, 32, to, which), status::success);
+      expect_failed("__shfl_xor_sync at wrong.cu:121");
+    }
+  });
+  address const to = allocate(160);  // eight threads of a second warp
+  EXPECT_EQ(launch("ends_before_shuffle", 1, 40, to, 100u), status::success);
+  expect_failed("names lane 8, whose thread has ended");
+}
+
+TEST_F(emulated_blocks, finds_a_mask_without_the_caller) {
+  address const to = allocate(128);
+  EXPECT_EQ(launch("mask_without_caller", 1, 32, to), status::success);
+  expect_failed("thread (0, 0, 0): the mask of __shfl_sync at wrong.cu:123 does not name the calling thread");
+}
+
+TEST_F(emulated_blocks, finds_threads_of_a_warp_that_call_different_functions) {
+  in_orders([&] {
+    address const to = allocate(128);
+    EXPECT_EQ(launch("different_functions", 1, 32, to), status::success);
+    expect_failed("thread (0, 0, 0) waits in __any_sync at wrong.cu:125; thread (16, 0, 0) waits in __all_sync at");
+  });
+}
+
+TEST_F(emulated_blocks, finds_different_masks) {
+  in_orders([&] {
+    address const to = allocate(128);
+    EXPECT_EQ(launch("different_masks", 1, 32, to), status::success);
+    expect_failed("__any_sync at wrong.cu:129");
+  });
+}
+
+TEST_F(emulated_blocks, finds_threads_that_wait_for_each_other_for_ever) {
+  in_orders([&] {
+    address const to = allocate(128);
+    EXPECT_EQ(launch("barrier_against_shuffle", 1, 32, to), status::success);
+    expect_failed(
+        "no thread can go on: thread (0, 0, 0) waits in __shfl_xor_sync at wrong.cu:133; thread (7, 0, 0) waits");
+  });
+}
+
+TEST_F(emulated_blocks, finds_a_width_that_is_no_power_of_two) {
+  address const to = allocate(128);
+  EXPECT_EQ(launch("width_of_three", 1, 32, to), status::success);
+  expect_failed("__shfl_sync at wrong.cu:136 has the width 3");
+}
+
+TEST_F(emulated_blocks, finds_the_thread_that_leaves_its_memory_behind_a_barrier) {
+  address const to = allocate(256);
+  EXPECT_EQ(launch("leaves_memory_behind_barrier", 1, 64, to), status::success);
+  expect_lost(status::illegal_address, "kernel leaves_memory_behind_barrier, block (0, 0, 0), thread (63, 0, 0)");
+}
+
+TEST_F(emulated_blocks, several_streams_run_the_same_kernel_at_a_time) {
+  auto const f = function("add_neighbours");
+  auto const work = [&](int first) {
+    EXPECT_EQ(cuda().push_context(context), status::success);
+    stream_handle own = nullptr;
+    EXPECT_EQ(cuda().create_stream(&own, stream_non_blocking), status::success);
+    for (int turn = 0; turn < 20; ++turn) {
+      std::vector<int> values(256), expected(256);
+      std::iota(values.begin(), values.end(), first + turn);
+      for (std::size_t i = 0; i < 256; ++i) expected[255 - i] = values[(i + 255) % 256] + values[(i + 1) % 256];
+      address from = 0, to = 0;
+      EXPECT_EQ(cuda().allocate(&from, 1024, pool, own), status::success);
+      EXPECT_EQ(cuda().allocate(&to, 1024, pool, own), status::success);
+      EXPECT_EQ(cuda().copy_in(from, values.data(), 1024, own), status::success);
+      void* arguments[] = {&from, &to};
+      EXPECT_EQ(cuda().launch(f, 1, 1, 1, 256, 1, 1, 0, own, arguments, nullptr), status::success);
+      EXPECT_EQ(cuda().copy_out(values.data(), to, 1024, own), status::success);
+      EXPECT_EQ(cuda().deallocate(from, own), status::success);
+      EXPECT_EQ(cuda().deallocate(to, own), status::success);
+      EXPECT_EQ(cuda().wait_for_stream(own), status::success);
+      EXPECT_EQ(values, expected);
+    }
+    EXPECT_EQ(cuda().destroy_stream(own), status::success);
+    EXPECT_EQ(cuda().pop_context(nullptr), status::success);
+  };
+  std::thread first(work, 1), second(work, 1000);
+  first.join(), second.join();
+}
+
+TEST_F(emulated_blocks, a_header_may_hold_the_barrier) {
+  std::vector<header> const headers{
+      {"rill/cuda/text/global.cuh", "#error this text is not the emulated one"},
+      {"some/wait.cuh", "// none here\n#include <some/barrier.cuh>\n"},
+      {"some/barrier.cuh", "#pragma once\ninline __device__ void wait() { __syncthreads(); }\n"}};
+  auto const made = compile(R"(
+ #include "rill/cuda/text/global.cuh"
+ #include "some/wait.cuh"
+extern "C" __global__ void count_up(rill::text::global<int> to) {
+  to[threadIdx.x] = 1;
+  wait();
+  int const other = to[threadIdx.x ^ 1];
+  wait();
+  to[threadIdx.x] += other;
+}
+)",
+                            {"--gpu-architecture=sm_90"}, headers);
+  ASSERT_EQ(made.result, nvrtc_status::success) << made.log;
+  EXPECT_EQ(cuda().unload_module(module), status::success);
+  ASSERT_EQ(cuda().load_module(&module, made.code.data()), status::success);
+  in_orders([&] {
+    address const to = allocate(256);
+    EXPECT_EQ(launch("count_up", 1, 64, to), status::success);
+    EXPECT_EQ(get<int>(to, 64), std::vector<int>(64, 2));
+    free(to);
+  });
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Processes of their own
+
 /// Runs `holds` in a new process, in which the driver was not yet initialized.
 void expect_in_new_process(std::vector<std::pair<char const*, char const*>> const& environment,
                            std::function<bool()> const& holds) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <string_view>
 
 #include "cache.hpp"
@@ -126,6 +127,21 @@ fs::path header_folder(program_text const& program) {
   });
 }
 
+/// Whether threads of a block may wait for each other: whether the text, or a header that it includes, says so.
+bool threads_wait(program_text const& program) {
+  std::set<std::string> seen;
+  std::vector<std::string const*> texts{&program.text};
+  while (!texts.empty()) {
+    std::string const& text = *texts.back();
+    texts.pop_back();
+    if (has_word_of_blocks(text)) return true;
+    for (auto const& included : included_names(text))
+      for (auto const& [name, header] : program.headers)
+        if (name == included && seen.insert(name).second) texts.push_back(&header);
+  }
+  return false;
+}
+
 /// Makes the compiler name what follows as a line of the program.
 std::string line_of(program_text const& program, int number) {
   return "#line " + std::to_string(number) + " \"" + program.name + "\"\n";
@@ -218,7 +234,7 @@ compiled_text compile(program_text const& program, compile_options const& option
   auto command = command_of(headers, options);
   auto const [includes, rest, line] = divide(program.text);
   std::string const prelude = prelude_of(program, includes);
-  std::string const text = line_of(program, line) + rest + table_of(kernels_of(program.text));
+  std::string const text = line_of(program, line) + rest + table_of(kernels_of(program.text), threads_wait(program));
   compiled_text result;
   auto const object = made_once("text_" + hash_of(prelude + text + joined(command)) + ".so", [&](fs::path const& made) {
     auto const source = made.string() + ".cpp", log = made.string() + ".log";

@@ -90,7 +90,7 @@ void context::enqueue(stream& on, std::function<void()> work, after_failure then
         if (error() != status::success && then == after_failure::skip) return;
         try {
           work();
-        } catch (memory_fault const& fault) {
+        } catch (kernel_fault const& fault) {
           record_fault(fault.what);
           fail(fault.why);
         } catch (failure const& failed) {

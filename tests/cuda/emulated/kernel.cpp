@@ -1,47 +1,18 @@
 #include "kernel.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <atomic>
 #include <cstring>
-#include <numeric>
-#include <random>
 
 #include "environment.hpp"
+#include "order.hpp"
+#include "position.hpp"
+#include "running_block.hpp"
 
 namespace rill::emulated {
 namespace {
-
-std::size_t count_of(extent e) { return std::size_t{e.x} * e.y * e.z; }
-extent position(std::size_t i, extent in) {
-  return {static_cast<unsigned>(i % in.x), static_cast<unsigned>(i / in.x % in.y),
-          static_cast<unsigned>(i / in.x / in.y)};
-}
-std::string text_of(extent e) {
-  return "(" + std::to_string(e.x) + ", " + std::to_string(e.y) + ", " + std::to_string(e.z) + ")";
-}
-
-/// The numbers below a count in an order that comes from a seed.
-class order {
- public:
-  explicit order(unsigned long long seed) : seed_(seed), random_(seed) {}
-
-  /// Begins a new order, each time another one if it is random.
-  void begin(std::size_t count) {
-    count_ = count;
-    if (seed_ < 2) return;
-    shuffled_.resize(count);
-    std::iota(shuffled_.begin(), shuffled_.end(), std::size_t{0});
-    for (std::size_t i = count; i > 1; --i) std::swap(shuffled_[i - 1], shuffled_[random_() % i]);
-  }
-  std::size_t operator[](std::size_t i) const { return seed_ == 0 ? i : seed_ == 1 ? count_ - 1 - i : shuffled_[i]; }
-
- private:
-  unsigned long long seed_;
-  std::mt19937_64 random_;
-  std::size_t count_ = 0;
-  std::vector<std::size_t> shuffled_;
-};
 
 /// The launch that a thread of the host runs.
 struct running_launch {
@@ -53,23 +24,52 @@ running_launch& running() {
   static thread_local running_launch launch;
   return launch;
 }
-std::string where() {
-  auto const& [memory, name, now] = running();
-  return std::string("kernel ") + name + ", block " + text_of(now->block) + ", thread " + text_of(now->thread) +
-         ": an access to ";
-}
-
 memory_range find_for_kernel(std::uintptr_t address, std::size_t bytes, std::size_t alignment) try {
   auto const found = running().memory->find(address, bytes);
   if (address % alignment != 0)
-    throw memory_fault{
+    throw kernel_fault{
         status::misaligned_address,
         std::to_string(bytes) + " bytes at an address that is not a multiple of " + std::to_string(alignment)};
   return found;
-} catch (memory_fault& fault) {
-  throw memory_fault{fault.why, where() + fault.what};
+} catch (kernel_fault& fault) {
+  throw kernel_fault{fault.why, text_of(running().name, *running().now) + ": an access to " + fault.what};
 }
-constexpr host_functions functions{find_for_kernel};
+void wait_for_block(running_block& in, std::source_location where) { in.wait_for_block(where); }
+std::uint64_t call_in_warp(running_block& in, warp_call const& call) { return in.call_in_warp(call); }
+constexpr host_functions functions{find_for_kernel, wait_for_block, call_in_warp};
+
+/// Shared memory of an object's kernels: of the variables that the object has for each thread, all but its state.
+class shared_memory {
+ public:
+  explicit shared_memory(thread_state& state) : state_(reinterpret_cast<std::byte*>(&state)) {
+    ::dl_iterate_phdr([](::dl_phdr_info* info, std::size_t,
+                         void* self) { return static_cast<int>(static_cast<shared_memory*>(self)->is_in(*info)); },
+                      this);
+  }
+  /// Fills it with 0xff: it holds nothing when a block begins.
+  void fill() const {
+    std::memset(begin_, 0xff, static_cast<std::size_t>(state_ - begin_));
+    auto* const behind = state_ + sizeof(thread_state);
+    std::memset(behind, 0xff, static_cast<std::size_t>(begin_ + bytes_ - behind));
+  }
+
+ private:
+  bool is_in(::dl_phdr_info const& object) {
+    for (int i = 0; i < object.dlpi_phnum; ++i) {
+      if (object.dlpi_phdr[i].p_type != PT_TLS || object.dlpi_tls_data == nullptr) continue;
+      auto* const begin = static_cast<std::byte*>(object.dlpi_tls_data);
+      std::size_t const bytes = object.dlpi_phdr[i].p_memsz;
+      if (state_ < begin || state_ >= begin + bytes) continue;
+      begin_ = begin, bytes_ = bytes;
+      return true;
+    }
+    return false;
+  }
+
+  std::byte* const state_;
+  std::byte* begin_ = state_;
+  std::size_t bytes_ = sizeof(thread_state);
+};
 
 std::atomic<unsigned long long>& order_cell() {
   static std::atomic<unsigned long long> seed{number_of_environment("RILL_EMULATED_ORDER", 0)};
@@ -126,8 +126,13 @@ void kernel_launch::run(device_memory const& memory, unsigned long long seed) co
   auto const held = memory.in_use();
   kernel_thread now{{}, {}, threads_, blocks_};
   auto& state = object_->state();
-  state = {&now, &functions, {}};
+  state = {&now, &functions, nullptr, {}};
   running() = {&memory, kernel_.name, &now};
+  if (kernel_.waits) run_fibers(now, state, seed);
+  else run_loop(now, seed);
+}
+
+void kernel_launch::run_loop(kernel_thread& now, unsigned long long seed) const {
   order blocks(seed), threads(seed);
   std::size_t const block_count = count_of(blocks_), thread_count = count_of(threads_);
   blocks.begin(block_count);
@@ -138,6 +143,20 @@ void kernel_launch::run(device_memory const& memory, unsigned long long seed) co
       now.thread = position(threads[t], threads_);
       kernel_.run(arguments_.data());
     }
+  }
+}
+
+void kernel_launch::run_fibers(kernel_thread& now, thread_state& state, unsigned long long seed) const {
+  running_block block(kernel_, arguments_.data(), now, seed);
+  state.block = &block;
+  shared_memory const shared(state);
+  order blocks(seed);
+  std::size_t const block_count = count_of(blocks_);
+  blocks.begin(block_count);
+  for (std::size_t b = 0; b < block_count; ++b) {
+    now.block = position(blocks[b], blocks_);
+    shared.fill();
+    block.run();
   }
 }
 

@@ -35,11 +35,15 @@ class kernel_launch {
   kernel_launch(std::shared_ptr<kernel_object const> object, kernel_entry const& kernel, extent blocks, extent threads,
                 std::size_t shared_bytes, void* const* arguments);
 
-  /// Runs all threads in the order of `seed`. Throws memory_fault.
+  /// Runs all threads in the order of `seed`. Throws kernel_fault.
   void run(device_memory const& memory, unsigned long long seed) const;
   char const* name() const { return kernel_.name; }
 
  private:
+  void run_loop(kernel_thread& now, unsigned long long seed) const;
+  /// Where threads may wait for each other.
+  void run_fibers(kernel_thread& now, thread_state& state, unsigned long long seed) const;
+
   struct alignas(64) piece {
     std::byte bytes[64];
   };

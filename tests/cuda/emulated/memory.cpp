@@ -114,7 +114,7 @@ void device_memory::begin(address at) {
   if (found == allocations_.end()) return;
   auto& a = found->second;
   if (::mprotect(host(a.pages), a.pages_end - a.pages, PROT_READ | PROT_WRITE) != 0)
-    throw memory_fault{status::out_of_memory, "the host has no memory for " + bytes_text(a.bytes)};
+    throw kernel_fault{status::out_of_memory, "the host has no memory for " + bytes_text(a.bytes)};
   std::memset(host(a.pages), 0xff, a.pages_end - a.pages);
   if (a.now == phase::reserved) a.now = phase::usable;
 }
@@ -194,8 +194,8 @@ memory_range device_memory::find(std::uintptr_t at, std::size_t bytes) const {
     if (at - begin <= a.bytes && a.bytes - (at - begin) >= bytes && a.now != phase::reserved) return {begin, a.bytes};
   }
   std::string const which = bytes_text(bytes) + " at " + hex(at) + ": ";
-  if ((at & device_bit) == 0) throw memory_fault{status::illegal_address, which + "no address of a device's memory"};
-  throw memory_fault{status::illegal_address, which + nearby(at)};
+  if ((at & device_bit) == 0) throw kernel_fault{status::illegal_address, which + "no address of a device's memory"};
+  throw kernel_fault{status::illegal_address, which + nearby(at)};
 }
 
 void* device_memory::reach(std::uintptr_t at, std::size_t bytes) const {

@@ -16,8 +16,8 @@
 
 namespace rill::emulated {
 
-/// An access that no allocation holds.
-struct memory_fault {
+/// Why a kernel, or a copy, may not go on.
+struct kernel_fault {
   status why;
   std::string what;  ///< which address, how many bytes, and what lies nearby
 };
@@ -62,9 +62,9 @@ class device_memory {
   /// Does what pools do when the host waits: they keep no more than their thresholds.
   void waited();
 
-  /// Returns the allocation that holds all of an access. Throws memory_fault.
+  /// Returns the allocation that holds all of an access. Throws kernel_fault.
   memory_range find(std::uintptr_t at, std::size_t bytes) const;
-  /// Returns where the host reaches an access. Throws memory_fault.
+  /// Returns where the host reaches an access. Throws kernel_fault.
   void* reach(std::uintptr_t at, std::size_t bytes) const;
   /// While it is held, no memory is unmapped.
   std::shared_lock<std::shared_mutex> in_use() const { return std::shared_lock(unmapping_); }

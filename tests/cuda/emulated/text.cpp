@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <sstream>
+#include <string_view>
 
 namespace rill::emulated {
 namespace {
@@ -114,13 +116,36 @@ divided_text divide(std::string const& text) {
   return divided;
 }
 
-std::string table_of(std::vector<found_kernel> const& kernels) {
+bool has_word_of_blocks(std::string const& text) {
+  constexpr std::string_view words[] = {"__shared__",    "__syncthreads", "__syncwarp", "__shfl_",
+                                        "__ballot_sync", "__any_sync",    "__all_sync"};
+  std::string const bare = without_comments(text);
+  return std::any_of(std::begin(words), std::end(words),
+                     [&](std::string_view word) { return bare.find(word) != std::string::npos; });
+}
+
+std::vector<std::string> included_names(std::string const& text) {
+  std::istringstream lines(without_comments(text));
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) {
+    reader words(line, 0);
+    if (!words.take("#") || words.word() != "include") continue;
+    auto const begin = line.find_first_of("<\"");
+    auto const end = line.find_first_of(">\"", begin + 1);
+    if (begin != std::string::npos && end != std::string::npos)
+      names.push_back(line.substr(begin + 1, end - begin - 1));
+  }
+  return names;
+}
+
+std::string table_of(std::vector<found_kernel> const& kernels, bool wait) {
   std::string text =
       "\n#line 1 \"kernels of this text\"\nnamespace {\nconstexpr rill::emulated::kernel_entry rill_emulated_kernels[] "
       "= {\n";
   for (auto const& [name, bounds] : kernels) {
     // Bounds stand in a parenthesis of their own: the threads of a block, and numbers that do not matter here.
-    std::string const arguments = bounds.empty() ? "" : ", " + bounds.substr(1, bounds.size() - 2);
+    std::string const arguments =
+        (wait ? ", true" : ", false") + (bounds.empty() ? "" : ", " + bounds.substr(1, bounds.size() - 2));
     text += "    rill::emulated::entry<&" + name + ">(\"" + name + "\"" + arguments + "),\n";
   }
   return text +

@@ -18,7 +18,13 @@ struct divided_text {
 };
 divided_text divide(std::string const& text);
 
-/// Returns what makes the kernels known to the driver: the end of the text.
-std::string table_of(std::vector<found_kernel> const& kernels);
+/// Whether a text has a word of CUDA's language with which threads wait for each other, or share memory.
+bool has_word_of_blocks(std::string const& text);
+/// The names of the headers that a text includes.
+std::vector<std::string> included_names(std::string const& text);
+
+/// Returns what makes the kernels known to the driver: the end of the text. Threads of a block may wait for each other
+/// if the kernels are ones that `wait`.
+std::string table_of(std::vector<found_kernel> const& kernels, bool wait);
 
 }  // namespace rill::emulated

@@ -3,6 +3,8 @@
 #pragma once
 #include <math.h>
 
+#include <cstring>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -15,7 +17,8 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
-#define __align__(bytes) alignas(bytes)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __shared__ static thread_local
 #define threadIdx (::rill::emulated::here.now->thread)
 #define blockIdx (::rill::emulated::here.now->block)
 #define blockDim (::rill::emulated::here.now->threads)
@@ -34,13 +37,25 @@ template <class... P> struct kernel_of<void(P...)> {
       F(*static_cast<P const*>(arguments[I])...);
     }(std::index_sequence_for<P...>());
   }
-  template <auto F> static constexpr kernel_entry entry(char const* name, unsigned most_threads) {
-    return {name, &run<F>, parameters, sizeof...(P), most_threads};
+  template <auto F> static constexpr kernel_entry entry(char const* name, bool waits, unsigned most_threads) {
+    return {name, &run<F>, parameters, sizeof...(P), most_threads, waits};
   }
 };
 
-template <auto F> constexpr kernel_entry entry(char const* name, unsigned most_threads = 0, unsigned = 0) {
-  return kernel_of<std::remove_pointer_t<decltype(F)>>::template entry<F>(name, most_threads);
+template <auto F> constexpr kernel_entry entry(char const* name, bool waits, unsigned most_threads = 0, unsigned = 0) {
+  return kernel_of<std::remove_pointer_t<decltype(F)>>::template entry<F>(name, waits, most_threads);
+}
+
+inline std::uint64_t in_warp(warp_call const& call) { return here.host->call_in_warp(*here.block, call); }
+
+template <class T>
+T shuffled(warp_function which, unsigned mask, T value, unsigned operand, int width, std::source_location where) {
+  static_assert(std::is_arithmetic_v<T> && sizeof(T) >= 4, "a shuffle takes numbers of 4 or 8 bytes");
+  warp_call call{which, mask, 0, operand, static_cast<unsigned>(width), sizeof(T), where};
+  std::memcpy(&call.value, &value, sizeof(T));
+  std::uint64_t const result = in_warp(call);
+  std::memcpy(&value, &result, sizeof(T));
+  return value;
 }
 
 }  // namespace rill::emulated
@@ -61,3 +76,49 @@ inline float __fdiv_rn(float a, float b) { return a / b; }
 inline double __ddiv_rn(double a, double b) { return a / b; }
 inline float __fsqrt_rn(float a) { return __builtin_sqrtf(a); }
 inline double __dsqrt_rn(double a) { return __builtin_sqrt(a); }
+
+// What the threads of a block, or of a warp, call together. Calls at other places of a text are others.
+inline void __syncthreads(std::source_location where = std::source_location::current()) {
+  auto& here = rill::emulated::here;
+  here.host->wait_for_block(*here.block, where);
+}
+inline void __syncwarp(unsigned mask = 0xffffffff, std::source_location where = std::source_location::current()) {
+  rill::emulated::in_warp({.which = rill::emulated::warp_function::sync, .mask = mask, .where = where});
+}
+template <class T>
+T __shfl_sync(unsigned mask, T value, int lane, int width = 32,
+              std::source_location where = std::source_location::current()) {
+  using enum rill::emulated::warp_function;
+  return rill::emulated::shuffled(shuffle, mask, value, static_cast<unsigned>(lane), width, where);
+}
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32,
+                 std::source_location where = std::source_location::current()) {
+  using enum rill::emulated::warp_function;
+  return rill::emulated::shuffled(shuffle_up, mask, value, by, width, where);
+}
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32,
+                   std::source_location where = std::source_location::current()) {
+  using enum rill::emulated::warp_function;
+  return rill::emulated::shuffled(shuffle_down, mask, value, by, width, where);
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32,
+                  std::source_location where = std::source_location::current()) {
+  using enum rill::emulated::warp_function;
+  return rill::emulated::shuffled(shuffle_xor, mask, value, static_cast<unsigned>(bits), width, where);
+}
+inline unsigned __ballot_sync(unsigned mask, int vote, std::source_location where = std::source_location::current()) {
+  using enum rill::emulated::warp_function;
+  return static_cast<unsigned>(
+      rill::emulated::in_warp({.which = ballot, .mask = mask, .value = vote != 0, .where = where}));
+}
+inline int __any_sync(unsigned mask, int vote, std::source_location where = std::source_location::current()) {
+  using enum rill::emulated::warp_function;
+  return static_cast<int>(rill::emulated::in_warp({.which = any, .mask = mask, .value = vote != 0, .where = where}));
+}
+inline int __all_sync(unsigned mask, int vote, std::source_location where = std::source_location::current()) {
+  using enum rill::emulated::warp_function;
+  return static_cast<int>(rill::emulated::in_warp({.which = all, .mask = mask, .value = vote != 0, .where = where}));
+}
