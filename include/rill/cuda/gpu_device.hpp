@@ -57,6 +57,8 @@ class gpu_device final : public device {
   void launch(function const& f, launch_shape how, void** parameters) const;
   /// Waits for the kernels on the stream. Called from work on that stream.
   void wait() const;
+  /// Copies bytes of the GPU to the host. Kernels that are still running are not waited for.
+  void read(void* to, void const* from, std::size_t bytes) const;
 
  private:
   struct parts;
@@ -255,6 +257,9 @@ RILL_CUDA_INLINE void gpu_device::launch(function const& f, launch_shape how, vo
 }
 
 RILL_CUDA_INLINE void gpu_device::wait() const { parts_->kernels.wait(); }
+RILL_CUDA_INLINE void gpu_device::read(void* to, void const* from, std::size_t bytes) const {
+  parts_->space.read(to, from, bytes);
+}
 
 }  // namespace rill
 #endif

@@ -18,7 +18,9 @@ kernel_table const& gpu_kernels();
 #include "rill/cuda/copy_kernel.hpp"
 #include "rill/cuda/map_kernel.hpp"
 #include "rill/cuda/map_text.hpp"
+#include "rill/cuda/product_kernel.hpp"
 #include "rill/cuda/reduce_kernel.hpp"
+#include "rill/cuda/row_kernels.hpp"
 #include "rill/cuda/update_kernel.hpp"
 
 namespace rill::cuda {
@@ -40,6 +42,9 @@ inline kernel_factory listed(op_def const& op, bool moves) {
   if (moves) return find_copy_form(op) ? copy_kernel : nullptr;
   return find_reduce_form(op) ? reduce_kernel : nullptr;
 }
+inline bool is_product(op_def const& op) {
+  return &op == &definition<ops::matmul_op>() || &op == &definition<ops::matmul_like_op>();
+}
 
 inline kernel_factory factory_of(node const& n, std::span<type const> inputs) {
   if (map_program(n, inputs)) return map_kernel;
@@ -50,7 +55,10 @@ inline kernel_factory factory_of(node const& n, std::span<type const> inputs) {
     return has_text(*decode<ops::fused_update_op::attributes>(n.attributes).what) ? fused_update_kernel : nullptr;
   if (each([](type const& t) { return t.element != dtype::string; }))
     if (auto const make = listed(*n.op, true)) return make;
-  return each([](type const& t) { return is_in_text(t.element); }) ? listed(*n.op, false) : nullptr;
+  if (!each([](type const& t) { return is_in_text(t.element); })) return nullptr;
+  if (is_product(*n.op)) return has_product(inputs[0].element) ? product_kernel : nullptr;
+  if (auto const make = row_kernel_of(*n.op, inputs)) return make;
+  return listed(*n.op, false);
 }
 
 }  // namespace detail

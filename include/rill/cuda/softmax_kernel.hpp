@@ -1,0 +1,184 @@
+// Softmax, its logarithm and cross entropies as kernels of a GPU.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rill/cuda/gpu_device.hpp"
+#include "rill/graph/kernel_request.hpp"
+
+namespace rill::cuda {
+
+/// Returns the text of a kernel `rows` that calls a function of softmax.cuh with inputs of these element types; the
+/// outputs have that of the first. Its parameters are the addresses of inputs and outputs, rows, and elements of a row.
+std::string rows_text(std::string_view function, std::vector<dtype> const& inputs, std::size_t outputs, bool long_rows);
+/// Returns the text of a kernel `labels` that checks labels.
+std::string labels_text(dtype label);
+
+/// Return the kernels of these operations.
+kernel softmax_kernel(kernel_request const& r);
+kernel log_softmax_kernel(kernel_request const& r);
+kernel cross_entropy_dense_kernel(kernel_request const& r);
+/// Returns the kernel of the cross entropy with labels. Before it computes, it waits until the labels are checked: a
+/// label that is no class is an error.
+kernel cross_entropy_kernel(kernel_request const& r);
+
+}  // namespace rill::cuda
+
+#if RILL_CUDA_RUNTIME
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "rill/cuda/launch.hpp"
+#include "rill/cuda/map_text.hpp"
+
+namespace rill::cuda {
+
+namespace detail {
+
+/// A function of softmax.cuh that is bound to rows of n elements.
+class bound_rows {
+ public:
+  bound_rows(kernel_request const& r, std::string_view name)
+      : on_(static_cast<gpu_device const&>(*r.on)), operands_(r.inputs.size() + r.outputs.size()) {
+    auto const x = r.inputs[0].shape();
+    n_ = x[x.rank() - 1];
+    rows_ = 1;
+    for (std::size_t i = 0; i + 1 < x.rank(); ++i) rows_ *= x[i];
+    // A block for each row takes 59 us for 8,192 rows of 1,000 floats, and a thread for each lane 72
+    // (docs/measurements/2026-11-26-gpu.md). Short rows would leave most of a block without work.
+    bool const long_rows = n_ >= 1000;
+    std::int64_t const lanes = r.inputs[0].element == dtype::float64 ? 8 : 16;
+    how_ = long_rows ? blocks_for(rows_, 1, 288) : blocks_for(rows_, 256 / lanes, 256);
+    std::vector<dtype> inputs;
+    for (auto const& each : r.inputs) inputs.push_back(each.element);
+    run_ = on_.find(rows_text(name, inputs, r.outputs.size(), long_rows), "rows");
+  }
+
+  gpu_device const& on() const { return on_; }
+  std::int64_t rows() const { return rows_; }
+  std::int64_t n() const { return n_; }
+
+  void operator()(void* const* addresses) const {
+    if (how_.blocks == 0) return;
+    std::vector<void*> parameters;
+    for (std::size_t i = 0; i < operands_; ++i) parameters.push_back(const_cast<void**>(&addresses[i]));
+    parameters.push_back(const_cast<std::int64_t*>(&rows_));
+    parameters.push_back(const_cast<std::int64_t*>(&n_));
+    on_.launch(*run_, how_, parameters.data());
+  }
+
+ private:
+  gpu_device const& on_;
+  std::size_t operands_;
+  std::int64_t rows_ = 0, n_ = 0;
+  gpu_device::launch_shape how_{};
+  std::shared_ptr<gpu_device::function const> run_;
+};
+
+/// The check of labels on a GPU.
+class label_check {
+ public:
+  label_check(gpu_device const& on, dtype label, std::int64_t rows, std::int64_t n)
+      : on_(on), label_(label), rows_(rows), n_(n), how_(blocks_for(rows, 256, 256)) {
+    how_.blocks = std::min(how_.blocks, 128u);  // the host reads 8 bytes for each of their warps
+    run_ = on.find(labels_text(label), "labels");
+  }
+
+  /// Returns the bytes of scratch memory that it needs.
+  std::size_t scratch() const { return warps() * sizeof(std::int64_t); }
+  /// Throws if a label is no class, as the processor's kernel does.
+  void operator()(void* labels, void* scratch) const {
+    if (rows_ == 0) return;
+    launch(on_, *run_, how_, labels, rows_, n_, scratch);
+    on_.wait();
+    std::vector<std::int64_t> first(warps());
+    on_.read(first.data(), scratch, this->scratch());
+    auto const row = *std::min_element(first.begin(), first.end());
+    if (row == rows_) return;
+    throw error(code::invalid_argument, "softmax_cross_entropy: the label of row " + std::to_string(row) + " is " +
+                                            std::to_string(label(labels, row)) + ", and there are " +
+                                            std::to_string(n_) + " classes");
+  }
+
+ private:
+  std::size_t warps() const { return how_.blocks * (how_.threads / 32); }
+  std::int64_t label(void* labels, std::int64_t row) const {
+    auto const read = [&]<class T>(T value) {
+      on_.read(&value, static_cast<T const*>(labels) + row, sizeof value);
+      return static_cast<std::int64_t>(value);
+    };
+    return label_ == dtype::int64 ? read(std::int64_t{}) : read(std::int32_t{});
+  }
+
+  gpu_device const& on_;
+  dtype label_;
+  std::int64_t rows_, n_;
+  gpu_device::launch_shape how_;
+  std::shared_ptr<gpu_device::function const> run_;
+};
+
+inline kernel rows_kernel(kernel_request const& r, std::string_view name) {
+  return kernel([run = bound_rows(r, name)](kernel_call const& call) { run(call.pointers); });
+}
+
+}  // namespace detail
+
+RILL_CUDA_INLINE std::string rows_text(std::string_view function, std::vector<dtype> const& inputs, std::size_t outputs,
+                                       bool long_rows) {
+  std::string const first(name_in_text(inputs[0])), other(name_in_text(inputs.back()));
+  std::string parameters, arguments;
+  for (std::size_t i = 0; i < inputs.size() + outputs; ++i) {
+    auto const p = "p" + std::to_string(i);
+    parameters +=
+        "global<" + (i == 0 || i >= inputs.size() ? first : other) + (i < inputs.size() ? " const> " : "> ") + p + ", ";
+    arguments += p + ", ";
+  }
+  // A function has the element types of its inputs as template arguments, each type once.
+  return "#include \"rill/cuda/text/softmax.cuh\"\n"
+         "using namespace rill::text;\n"
+         "extern \"C\" __global__ void rows(" +
+         parameters + "long rows, long n) {\n  rill::text::" + std::string(function) + "<" + first +
+         (other == first ? "" : ", " + other) + (long_rows ? ", block_of_row>(" : ", threads_of_row>(") + arguments +
+         "rows, n);\n}\n";
+}
+RILL_CUDA_INLINE std::string labels_text(dtype label) {
+  std::string const name(name_in_text(label));
+  return "#include \"rill/cuda/text/softmax.cuh\"\n"
+         "using namespace rill::text;\n"
+         "extern \"C\" __global__ void labels(global<" +
+         name + " const> labels, long rows, long n, global<long> first) {\n  find_bad_labels<" + name +
+         ">(labels, rows, n, first);\n}\n";
+}
+
+// A thread reads an element before it writes that result, and no other thread reads it afterwards.
+RILL_CUDA_INLINE kernel softmax_kernel(kernel_request const& r) {
+  auto k = detail::rows_kernel(r, "softmax");
+  k.input_output_aliases = {{0, 0}};
+  return k;
+}
+RILL_CUDA_INLINE kernel log_softmax_kernel(kernel_request const& r) {
+  auto k = detail::rows_kernel(r, "log_softmax");
+  k.input_output_aliases = {{0, 0}};
+  return k;
+}
+RILL_CUDA_INLINE kernel cross_entropy_dense_kernel(kernel_request const& r) {
+  return detail::rows_kernel(r, "cross_entropy_dense");
+}
+RILL_CUDA_INLINE kernel cross_entropy_kernel(kernel_request const& r) {
+  detail::bound_rows run(r, "cross_entropy");
+  detail::label_check check(run.on(), r.inputs[1].element, run.rows(), run.n());
+  auto const bytes = check.scratch();
+  return kernel(
+      [run = std::move(run), check = std::move(check)](kernel_call const& call) {
+        check(call.pointers[1], call.scratch());
+        run(call.pointers);
+      },
+      bytes);
+}
+
+}  // namespace rill::cuda
+#endif
