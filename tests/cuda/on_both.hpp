@@ -1,7 +1,6 @@
 // Kernels of the host and of an emulated GPU on the same inputs.
 #pragma once
 #include <cmath>
-#include <cstring>
 #include <future>
 #include <limits>
 #include <random>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "emulated.hpp"
+#include "numbers.hpp"
 #include "rill/cuda/gpu.hpp"
 #include "rill/cuda/row_kernels.hpp"
 #include "rill/rill.hpp"
@@ -60,20 +60,6 @@ inline tensor rows_of_every_kind(dtype element, shape const& extents, std::uint6
       default:
         return small;
     }
-  });
-}
-
-/// Expects equal bits, but for two NaNs.
-inline void expect_same_numbers(tensor const& there, tensor const& here, std::string const& of) {
-  visit_real(here.element(), [&]<class T>() {
-    auto const is_nan = [](T v) { return static_cast<double>(v) != static_cast<double>(v); };
-    auto const a = there.span<T>(), b = here.span<T>();
-    for (std::size_t i = 0; i < a.size(); ++i)
-      if (std::memcmp(&a[i], &b[i], sizeof(T)) != 0 && !(is_nan(a[i]) && is_nan(b[i]))) {
-        ADD_FAILURE() << of << ", element " << i << ": " << static_cast<double>(a[i]) << " there, "
-                      << static_cast<double>(b[i]) << " here";
-        return;
-      }
   });
 }
 

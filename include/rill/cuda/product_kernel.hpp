@@ -260,7 +260,7 @@ RILL_CUDA_INLINE void bound_product::operator()(void const* a, void const* b, vo
   if (!add_) return;
   auto results = plan.results();
   void* sums[] = {&to, &c, &results, &plan.form.pieces, &plan.pieces_of_part};
-  on_.launch(*add_, static_cast<std::size_t>(results), sums);
+  on_.launch(*add_, on_.shape_for(static_cast<std::size_t>(results)), sums);
 }
 
 RILL_CUDA_INLINE kernel product_kernel(kernel_request const& r) {
