@@ -46,9 +46,9 @@ def main():
     parser.add_argument("--limit", type=int, default=600)
     options = parser.parse_intermixed_args()
     programs = [p for p in sorted((options.build / "tests").glob("test_*")) if os.access(p, os.X_OK) and p.is_file()]
-    # test_net has servers of its own, and is about them.
+    # test_net has servers of its own, and is about them; so has test_cuda devices.
     programs = [p for p in programs if not p.name.endswith(("_headers", "_other"))
-                and p.name not in ("test_header_only", "test_net")]
+                and p.name not in ("test_cuda", "test_header_only", "test_net")]
     if options.programs:
         programs = [p for p in programs if p.name in options.programs]
     if not programs:

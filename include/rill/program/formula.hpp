@@ -173,7 +173,7 @@ template <char Lane> struct formula_in {
     return formula_in(detail::formula_join("(", sign, {&x.part, &y.part}));
   }
 };
-using formula = formula_in<'L'>;
+using formula = formula_in<'L'>;  ///< a number in the lanes that a function is called with
 
 }  // namespace rill
 
