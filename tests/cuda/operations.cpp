@@ -130,7 +130,7 @@ template <class F> void for_each_reduction(dtype element, F const& f) {
 TEST_P(gpu_operations_of, reduce_over_an_axis_as_the_host_does) {
   for_each_reduction(element, [&](std::string_view name, auto const& reduce) {
     for (auto const& [outer, middle, inner] : arrays) {
-      if (middle == 0 && (name == "max" || name == "min")) continue;  // the host refuses them
+      if (middle == 0 && (name == "max" || name == "min")) continue;  // below
       compare(
           {summable(element, shape{outer, middle, inner})}, [&](values const& in) { return reduce(in[0], {1}, false); },
           of(name) + " over " + std::to_string(middle) + " in the middle of " + std::to_string(outer) + ", " +
@@ -154,6 +154,26 @@ TEST_F(gpu_operations, keep_a_NaN_in_maxima_and_minima_and_the_sign_of_a_single_
       "extremes with a NaN");
   auto const zeros = tensor::copy<float>(std::vector<float>{-0.0f, 0.0f}, shape{2, 1});
   compare({zeros}, [](values const& in) { return sum(in[0], {1}); }, "the sum of one zero");
+}
+
+TEST_F(gpu_operations, refuse_extremes_of_nothing_as_the_host_does) {
+  graph g;
+  auto const x = placeholder(g, type(dtype::float32, shape{2, 0}));
+  auto const y = g.on("gpu:0", [&] { return max(x, {1}); });
+  session s{g, {.threads = 1, .devices = {gpu(0)}}};
+  try {
+    s.run({{x, tensor(dtype::float32, shape{2, 0})}}, y);
+    FAIL();
+  } catch (error const& e) {
+    EXPECT_EQ(e.code(), code::invalid_argument);
+    EXPECT_NE(e.message().find("max: there are no elements"), std::string::npos) << e.what();
+  }
+}
+
+TEST_F(gpu_operations, sum_one_row_to_the_extents_of_a_value_that_is_used_too) {
+  compare(
+      {summable(dtype::float32, shape{1, 4}), summable(dtype::float32, shape{4}, 2)},
+      [](values const& in) { return values{sum_like(in[0], in[1] * in[1]), in[1] * in[1]}; }, "sum_like");
 }
 
 TEST_F(gpu_operations, share_among_copies_and_sum_to_extents) {

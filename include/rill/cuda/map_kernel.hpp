@@ -148,7 +148,10 @@ RILL_CUDA_INLINE bound_map bound_spread(gpu_device const& on, dtype element, sha
 
 RILL_CUDA_INLINE kernel spread_kernel(kernel_request const& r) {
   return kernel([copies = bound_spread(static_cast<gpu_device const&>(*r.on), r.inputs[0].element, r.inputs[0].shape(),
-                                       r.outputs[0].shape())](kernel_call const& call) { copies(call.pointers); });
+                                       r.outputs[0].shape())](kernel_call const& call) {
+    void* const pointers[] = {const_cast<void*>(call.in(0)), call.out(0)};
+    copies(pointers);
+  });
 }
 
 }  // namespace rill::cuda

@@ -58,6 +58,10 @@ namespace detail {
 template <class Op> reduce_form axes_form(kernel_request const& r) {
   return {Op::reduces, ops::reduced_axes(decode<ops::reduction>(r.at.attributes).axes, r.inputs[0].rank)};
 }
+template <class Op> reduce_form extreme_form(kernel_request const& r) {
+  expects(elements(r.inputs[0].shape()) != 0 || elements(r.outputs[0].shape()) == 0, Op::of_nothing);
+  return axes_form<Op>(r);
+}
 inline reduce_form sum_like_form(kernel_request const& r) {
   auto const a = decode<ops::likeness>(r.at.attributes);
   auto const& x = r.inputs[0];
@@ -171,8 +175,8 @@ RILL_CUDA_INLINE reduce_form_of find_reduce_form(op_def const& op) {
       {&definition<ops::sum_op>(), detail::axes_form<ops::sum_op>},
       {&definition<ops::mean_op>(), detail::axes_form<ops::mean_op>},
       {&definition<ops::prod_op>(), detail::axes_form<ops::prod_op>},
-      {&definition<ops::max_op>(), detail::axes_form<ops::max_op>},
-      {&definition<ops::min_op>(), detail::axes_form<ops::min_op>},
+      {&definition<ops::max_op>(), detail::extreme_form<ops::max_op>},
+      {&definition<ops::min_op>(), detail::extreme_form<ops::min_op>},
       {&definition<ops::all_op>(), detail::axes_form<ops::all_op>},
       {&definition<ops::any_op>(), detail::axes_form<ops::any_op>},
       {&definition<ops::sum_like_op>(), detail::sum_like_form}};
@@ -187,7 +191,8 @@ RILL_CUDA_INLINE kernel reduce_kernel(kernel_request const& r) {
   auto const passes = ops::reduction_passes(x.shape(), form.gone);
   if (passes.size() == 1 && passes[0].middle == 1) {  // of one each: itself, for -0 + 0 is another
     kernel k([copy = bound_spread(on, x.element, x.shape(), x.shape())](kernel_call const& call) {
-      if (call.out(0) != call.in(0)) copy(call.pointers);
+      void* const pointers[] = {const_cast<void*>(call.in(0)), call.out(0)};  // there may be an input of extents alone
+      if (pointers[0] != pointers[1]) copy(pointers);
     });
     k.input_output_aliases = {{0, 0}};
     return k;

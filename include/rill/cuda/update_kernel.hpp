@@ -1,11 +1,11 @@
-// Updates of variables that lie in the memory of a GPU. Each waits for its kernel before it lets go of the variable:
-// another step may read it then.
+// Updates of variables in a GPU's memory. Each waits for its kernel before it unlocks the variable, because another
+// step may then read it.
 #pragma once
 #include "rill/graph/kernel_request.hpp"
 
 namespace rill::cuda {
 
-/// Returns the kernels of assign, initialize, assign_add and assign_sub, and of an optimizer's fused updates.
+/// Return the kernels of assign, initialize, assign_add and assign_sub, and of an optimizer's fused updates.
 kernel assign_kernel(kernel_request const& r);
 kernel initialize_kernel(kernel_request const& r);
 kernel assign_add_kernel(kernel_request const& r);
@@ -28,18 +28,16 @@ kernel fused_update_kernel(kernel_request const& r);
 
 namespace rill::cuda {
 
+// The value is a new one: if the kernel fails, the variable keeps the old one.
 RILL_CUDA_INLINE kernel assign_kernel(kernel_request const& r) {
   auto const& on = static_cast<gpu_device const&>(*r.on);
-  kernel k([&on, v = r.variables[0], extents = r.inputs[1].shape(), memory = r.memory,
+  kernel k([&on, v = r.variables[0], t = r.inputs[1], memory = r.memory,
             copy = detail::copy_of(on, r.inputs[1])](kernel_call const& call) {
-    v->overwrite(
-        extents, *memory,
-        [&](tensor& value) {
-          copy(call.in(1), value.mutable_raw());
-          on.wait();
-          call.give(0, value);
-        },
-        call.step.version);
+    tensor fresh(t.element, t.shape(), *memory);
+    copy(call.in(1), fresh.mutable_raw());
+    on.wait();
+    call.give(0, fresh);
+    v->assign(std::move(fresh), call.step.version);
   });
   k.allocates_outputs = true;
   return k;
@@ -61,11 +59,11 @@ RILL_CUDA_INLINE kernel initialize_kernel(kernel_request const& r) {
 
 namespace detail {
 
-/// A program whose first results are assigned to variables, which are its first inputs.
-inline kernel update_by(kernel_request const& r, program const& p, std::size_t count) {
+/// A program whose results are assigned to `count` variables of equal extents, which are its first inputs. If its
+/// kernel fails, the GPU is lost, and so are the values there.
+inline kernel update_by(kernel_request const& r, program const& p, std::size_t count,
+                        std::vector<shape> const& shapes) {
   auto const& on = static_cast<gpu_device const&>(*r.on);
-  std::vector<shape> shapes;
-  for (auto const& t : r.inputs) shapes.push_back(t.shape());
   std::vector<std::pair<std::shared_ptr<variable_state>, std::size_t>> locking;  // in one order, for all updates
   for (std::size_t i = 0; i < count; ++i) locking.emplace_back(r.variables[i], i);
   std::sort(locking.begin(), locking.end());
@@ -95,7 +93,8 @@ template <class Arithmetic> kernel update_with(kernel_request const& r) {
   p.inputs = {element, element};
   p.instructions = {{definition<Arithmetic>().elementwise, {0, 1}, element}};
   p.outputs = {2};
-  return update_by(r, p, 1);
+  auto const extents = r.inputs[1].shape();  // those of the variable may not be known
+  return update_by(r, p, 1, {extents, extents});
 }
 
 }  // namespace detail
@@ -108,7 +107,16 @@ RILL_CUDA_INLINE kernel assign_sub_kernel(kernel_request const& r) {
 }
 RILL_CUDA_INLINE kernel fused_update_kernel(kernel_request const& r) {
   auto const a = decode<ops::fused_update_op::attributes>(r.at.attributes);
-  return detail::update_by(r, *a.what, static_cast<std::size_t>(a.references));
+  auto const count = static_cast<std::size_t>(a.references);
+  std::vector<shape> shapes;
+  for (auto const& t : r.inputs) {  // the node may come from a loaded graph
+    auto const extents = t.shape();
+    auto const wide = broadcast(type(dtype::boolean, r.inputs[0].shape()), type(dtype::boolean, extents)).shape();
+    expects(wide == r.inputs[0].shape() && (shapes.size() >= count || extents == wide),
+            "fused_update: an operand does not have the variables' extents");
+    shapes.push_back(extents);
+  }
+  return detail::update_by(r, *a.what, count, shapes);
 }
 
 }  // namespace rill::cuda
