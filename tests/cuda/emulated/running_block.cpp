@@ -15,8 +15,8 @@ namespace rill::emulated {
 /// The fibers of a thread of the host, which each launch there uses again.
 class block_fibers {
  public:
-  static block_fibers& of_this_thread() {
-    static thread_local block_fibers made;
+  static block_fibers*& of_this_thread() {
+    static thread_local constinit block_fibers* made = nullptr;
     return made;
   }
 
@@ -74,6 +74,9 @@ unsigned source_of(warp_call const& call, unsigned lane) {
 
 }  // namespace
 
+thread_fibers::thread_fibers() { block_fibers::of_this_thread() = new block_fibers; }
+thread_fibers::~thread_fibers() { delete std::exchange(block_fibers::of_this_thread(), nullptr); }
+
 running_block::running_block(kernel_entry const& kernel, void* const* arguments, kernel_thread& now,
                              unsigned long long seed)
     : kernel_(kernel),
@@ -81,7 +84,7 @@ running_block::running_block(kernel_entry const& kernel, void* const* arguments,
       now_(now),
       order_(seed),
       lanes_(seed),
-      fibers_(block_fibers::of_this_thread()),
+      fibers_(*block_fibers::of_this_thread()),
       count_(count_of(now.threads)),
       threads_(count_),
       warps_((count_ + warp_size - 1) / warp_size),

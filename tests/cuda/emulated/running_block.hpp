@@ -15,7 +15,17 @@ namespace rill::emulated {
 class block_fibers;
 class fiber;
 
-/// The blocks of a launch, one after the other.
+/// The fibers of a thread of the host that runs blocks, while this lives. A variable of the thread's with a destructor
+/// would go when the thread ends, which nobody waits for: to LeakSanitizer that is a leak.
+class thread_fibers {
+ public:
+  thread_fibers();
+  thread_fibers(thread_fibers const&) = delete;
+  thread_fibers& operator=(thread_fibers const&) = delete;
+  ~thread_fibers();
+};
+
+/// The blocks of a launch, one after the other. The thread that runs them has thread_fibers.
 class running_block {
  public:
   /// Threads run in an order of this seed, and in a new one behind each barrier. `now` says which one runs.

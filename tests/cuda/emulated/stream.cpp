@@ -3,8 +3,11 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <optional>
 #include <thread>
 #include <utility>
+
+#include "running_block.hpp"
 
 namespace rill::emulated {
 namespace {
@@ -37,6 +40,7 @@ void stream::start() {
 }
 
 void stream::run() {
+  std::optional<thread_fibers> fibers(std::in_place);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return closed_ || !queue_.empty(); });
@@ -51,6 +55,7 @@ void stream::run() {
     ++done_;
     changed_.notify_all();
   }
+  fibers.reset();  // before others see that the thread ends
   ended_ = true;
   changed_.notify_all();
 }
