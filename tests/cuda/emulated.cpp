@@ -953,7 +953,9 @@ extern "C" __global__ void shuffle_double(global<double> to, int operand, int wi
 }
 extern "C" __global__ void shuffle_types(global<int> to) {
   unsigned const mask = 0xffffffff;
-  auto const right = [&](auto value) { return __shfl_sync(mask, value, 3) == decltype(value)(value - (threadIdx.x % 32) + 3); };
+  auto const right = [&](auto value) {
+    return __shfl_sync(mask, value, 3) == decltype(value)(value - (threadIdx.x % 32) + 3);
+  };
   bool const all = right(int(threadIdx.x % 32)) & right(unsigned(threadIdx.x % 32)) & right(long(threadIdx.x % 32)) &
                    right((unsigned long)(threadIdx.x % 32)) & right((long long)(threadIdx.x % 32)) &
                    right((unsigned long long)(threadIdx.x % 32)) & right(float(threadIdx.x % 32)) &
@@ -995,7 +997,8 @@ extern "C" __global__ void alignment_of_shared(global<unsigned> to) {
   __shared__ char before;
   __shared__ __align__(128) char aligned[128];
   before = 1;
-  to[0] = static_cast<unsigned>(reinterpret_cast<unsigned long>(&aligned[0]) % 128 + reinterpret_cast<unsigned long>(&aligned_in_file[0]) % 16);
+  to[0] = static_cast<unsigned>(reinterpret_cast<unsigned long>(&aligned[0]) % 128 +
+                                reinterpret_cast<unsigned long>(&aligned_in_file[0]) % 16);
 }
 
 // What is wrong.

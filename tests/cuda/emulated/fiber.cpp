@@ -146,7 +146,7 @@ emulated_begin_fiber:
 
 namespace {
 
-void* new_context(std::byte* top, rill::emulated::fiber& of) {
+void* new_context(std::byte*, std::byte* top, rill::emulated::fiber& of) {
   auto* const at = reinterpret_cast<void**>(top) - 7;
   at[3] = &of;  // r12, behind r15, r14 and r13
   at[6] = reinterpret_cast<void*>(&emulated_begin_fiber);
@@ -167,11 +167,11 @@ namespace {
 void begin_fiber(unsigned high, unsigned low) {
   run_fiber(*reinterpret_cast<rill::emulated::fiber*>(std::uintptr_t{high} << 32 | low));
 }
-void* new_context(std::byte* top, rill::emulated::fiber& of) {
+void* new_context(std::byte* bottom, std::byte* top, rill::emulated::fiber& of) {
   auto* const made = new ::ucontext_t;
   ::getcontext(made);
-  made->uc_stack.ss_sp = top - rill::emulated::stack_bytes / 2;
-  made->uc_stack.ss_size = rill::emulated::stack_bytes / 2;
+  made->uc_stack.ss_sp = bottom;
+  made->uc_stack.ss_size = static_cast<std::size_t>(top - bottom);
   made->uc_link = nullptr;
   auto const address = std::uint64_t{reinterpret_cast<std::uintptr_t>(&of)};
   ::makecontext(made, reinterpret_cast<void (*)()>(&begin_fiber), 2, static_cast<unsigned>(address >> 32),
@@ -234,7 +234,8 @@ void fiber::drop() {
 void fiber::prepare() {
   // The same bytes of all stacks would otherwise lie in the same few sets of the cache.
   std::size_t const apart = number_ % 32 * 128;
-  waiting_ = new_context(mapped_ + (static_cast<std::byte const*>(bottom_) - mapped_) + bytes_ - apart, *this);
+  auto* const bottom = mapped_ + (static_cast<std::byte const*>(bottom_) - mapped_);
+  waiting_ = new_context(bottom, bottom + bytes_ - apart, *this);
   know(sanitizer_);
 }
 

@@ -57,11 +57,15 @@ std::span<std::byte> zeros_of(void const* in_object) {
   return {};
 }
 
+/// Locked while an object is loaded or unloaded, because the next one may get its addresses.
+std::mutex& loading() {
+  static auto& made = *new std::mutex;
+  return made;
+}
+
 /// Returns a mutex for each object that is alive, which may have been loaded several times.
 std::shared_ptr<std::mutex> mutex_of(object_interface const* object) {
   static auto& all = *new std::map<object_interface const*, std::weak_ptr<std::mutex>>;
-  static auto& changing = *new std::mutex;
-  std::lock_guard const lock(changing);
   std::erase_if(all, [](auto& each) { return each.second.expired(); });
   auto found = all[object].lock();
   if (!found) all[object] = found = std::make_shared<std::mutex>();
@@ -78,7 +82,9 @@ std::atomic<unsigned long long>& order_cell() {
 unsigned long long order_seed() { return order_cell(); }
 void set_order_seed(unsigned long long seed) { order_cell() = seed; }
 
-kernel_object::kernel_object(std::string const& path) : library_(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+kernel_object::kernel_object(std::string const& path) {
+  std::lock_guard const lock(loading());
+  library_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   expect(library_ != nullptr, status::invalid_image);
   auto* const found = ::dlsym(library_, "rill_emulated_object");
   if (found == nullptr) {
@@ -89,7 +95,10 @@ kernel_object::kernel_object(std::string const& path) : library_(::dlopen(path.c
   running_ = mutex_of(interface_);
   shared_memory_ = zeros_of(interface_);
 }
-kernel_object::~kernel_object() { ::dlclose(library_); }
+kernel_object::~kernel_object() {
+  std::lock_guard const lock(loading());
+  ::dlclose(library_);
+}
 kernel_entry const& kernel_object::find(std::string const& name) const {
   for (std::size_t i = 0; i < interface_->kernel_count; ++i)
     if (interface_->kernels[i].name == name) return interface_->kernels[i];
