@@ -157,9 +157,14 @@ TEST(driver_api, is_that_of_the_toolkit) {
   RILL_COMPARE(copy_in, cuMemcpyHtoDAsync);
   RILL_COMPARE(copy_out, cuMemcpyDtoHAsync);
   RILL_COMPARE(copy_within, cuMemcpyDtoDAsync);
+  RILL_COMPARE(copy_between, cuMemcpyPeerAsync);
+  RILL_COMPARE(allocate_host, cuMemHostAlloc);
+  RILL_COMPARE(deallocate_host, cuMemFreeHost);
+  RILL_COMPARE(address_of_host, cuMemHostGetDevicePointer);
   RILL_COMPARE(create_stream, cuStreamCreate);
   RILL_COMPARE(destroy_stream, cuStreamDestroy);
   RILL_COMPARE(wait_for_stream, cuStreamSynchronize);
+  RILL_COMPARE(make_stream_wait, cuStreamWaitEvent);
   RILL_COMPARE(create_event, cuEventCreate);
   RILL_COMPARE(destroy_event, cuEventDestroy);
   RILL_COMPARE(ask_event, cuEventQuery);

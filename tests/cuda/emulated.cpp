@@ -29,6 +29,7 @@ struct emulated_driver : driver_api {
   entry<decltype(rill_emulated_set_order)> set_order{"rill_emulated_set_order"};
   entry<decltype(rill_emulated_last_fault)> last_fault{"rill_emulated_last_fault"};
   entry<decltype(rill_emulated_fail_allocation)> fail_allocation{"rill_emulated_fail_allocation"};
+  entry<decltype(rill_emulated_fail_page_locked)> fail_page_locked{"rill_emulated_fail_page_locked"};
   entry<decltype(rill_emulated_fail_launch)> fail_launch{"rill_emulated_fail_launch"};
   entry<decltype(rill_emulated_hold_launch)> hold_launch{"rill_emulated_hold_launch"};
   entry<decltype(rill_emulated_release_launches)> release_launches{"rill_emulated_release_launches"};
@@ -47,7 +48,8 @@ struct emulated_driver : driver_api {
     };
     for_each(find);
     nvrtc.for_each(find);
-    find(set_order), find(last_fault), find(fail_allocation), find(fail_launch), find(hold_launch);
+    find(set_order), find(last_fault), find(fail_allocation), find(fail_page_locked), find(fail_launch),
+        find(hold_launch);
     find(release_launches), find(lose_device), find(count), find(compiled_texts);
   }
 };
@@ -141,7 +143,7 @@ class emulated_cuda : public testing::Test {
   }
   void TearDown() override {
     cuda().set_order(0);
-    cuda().fail_allocation(0), cuda().fail_launch(0), cuda().hold_launch(0);
+    cuda().fail_allocation(0), cuda().fail_page_locked(0), cuda().fail_launch(0), cuda().hold_launch(0);
     end();
     auto const left = cuda().count();
     EXPECT_EQ(left.contexts, 0);
@@ -152,8 +154,16 @@ class emulated_cuda : public testing::Test {
     EXPECT_EQ(left.events, 0);
     EXPECT_EQ(left.modules, 0);
     EXPECT_EQ(left.programs, 0);
+    EXPECT_EQ(left.page_locked, 0);
+    EXPECT_EQ(left.page_locked_bytes, 0);
   }
 
+  /// Page-locked memory for n values.
+  template <class T> T* host_memory(std::size_t n) {
+    void* at = nullptr;
+    EXPECT_EQ(cuda().allocate_host(&at, n * sizeof(T), host_portable), status::success);
+    return static_cast<T*>(at);
+  }
   address allocate(std::size_t bytes) {
     address at = 0;
     EXPECT_EQ(cuda().allocate(&at, bytes, pool, stream), status::success);
@@ -307,6 +317,116 @@ TEST_F(emulated_cuda, streams_work_by_themselves_and_events_say_how_far_they_are
   free(at);
 }
 
+TEST_F(emulated_cuda, a_stream_waits_for_an_event_and_the_host_does_not) {
+  address const at = put(std::vector<int>{1});
+  EXPECT_EQ(wait(), status::success);
+  event_handle written = nullptr, read = nullptr;
+  stream_handle other = nullptr;
+  EXPECT_EQ(cuda().create_event(&written, event_without_time), status::success);
+  EXPECT_EQ(cuda().create_event(&read, event_without_time), status::success);
+  EXPECT_EQ(cuda().create_stream(&other, stream_non_blocking), status::success);
+  int value = 0, before = 0;
+  EXPECT_EQ(cuda().make_stream_wait(other, written, 0), status::success);  // never recorded: nothing to wait for
+  EXPECT_EQ(cuda().copy_out(&before, at, 4, other), status::success);
+  EXPECT_EQ(cuda().wait_for_stream(other), status::success);
+  EXPECT_EQ(before, 1);
+
+  cuda().hold_launch(1);
+  EXPECT_EQ(launch("write_at", 1, 1, at, 0l), status::success);
+  EXPECT_EQ(cuda().record_event(written, stream), status::success);
+  EXPECT_EQ(cuda().make_stream_wait(other, written, 0), status::success);
+  EXPECT_EQ(cuda().copy_out(&value, at, 4, other), status::success);
+  EXPECT_EQ(cuda().record_event(read, other), status::success);
+  EXPECT_EQ(cuda().record_event(written, other), status::success);  // changes nothing for whoever waits already
+  EXPECT_EQ(cuda().ask_event(read), status::not_ready);
+  cuda().release_launches();
+  EXPECT_EQ(cuda().wait_for_event(read), status::success);
+  EXPECT_EQ(value, 7);
+  EXPECT_EQ(cuda().make_stream_wait(other, written, 1), status::invalid_value);
+  EXPECT_EQ(cuda().make_stream_wait(other, nullptr, 0), rill::cuda::status{400});
+  EXPECT_EQ(cuda().destroy_stream(other), status::success);
+  EXPECT_EQ(cuda().destroy_event(written), status::success);
+  EXPECT_EQ(cuda().destroy_event(read), status::success);
+  free(at);
+}
+
+TEST_F(emulated_cuda, copies_of_page_locked_memory_use_it_when_the_stream_reaches_them) {
+  int* const here = host_memory<int>(2);
+  EXPECT_EQ(here[0], -1);
+  here[0] = 1, here[1] = 2;
+  address const at = put(std::vector<int>{0, 0});
+  cuda().hold_launch(1);
+  EXPECT_EQ(launch("write_at", 1, 1, at, 1l), status::success);
+  EXPECT_EQ(cuda().copy_in(at, here, 4, stream), status::success);
+  here[0] = 3;  // a program must not do this before the copy is done
+  EXPECT_EQ(cuda().copy_out(here + 1, at + 4, 4, stream), status::success);
+  cuda().release_launches();
+  EXPECT_EQ(get<int>(at, 2), (std::vector<int>{3, 7}));
+  EXPECT_EQ(here[1], 7);
+  EXPECT_EQ(cuda().copy_in(at, here + 1, 8, stream), status::invalid_value);
+  EXPECT_EQ(cuda().copy_out(here + 1, at, 8, stream), status::invalid_value);
+  EXPECT_EQ(cuda().deallocate_host(here), status::success);
+  free(at);
+}
+
+TEST_F(emulated_cuda, kernels_reach_page_locked_memory) {
+  float* const here = host_memory<float>(3);
+  std::iota(here, here + 3, 0.0f);
+  address there = 0;
+  EXPECT_EQ(cuda().address_of_host(&there, here + 1, 0), status::success);
+  EXPECT_EQ(there, reinterpret_cast<address>(here + 1));
+  address const to = allocate(8);
+  EXPECT_EQ(launch("add_one", 1, 2, there, to, 2u), status::success);
+  EXPECT_EQ(get<float>(to, 2), (std::vector<float>{2, 3}));
+  EXPECT_EQ(launch("add_one", 1, 2, to, there, 2u), status::success);
+  EXPECT_EQ(wait(), status::success);
+  EXPECT_EQ(here[2], 4);
+  free(to);
+  EXPECT_EQ(launch("add_one", 1, 3, there, there, 3u), status::success);
+  expect_lost(status::illegal_address, "thread (2, 0, 0): an access to 4 bytes at 0x");
+}
+
+TEST_F(emulated_cuda, page_locked_memory_has_limits_and_an_end) {
+  float beside = 0;
+  address there = 0;
+  EXPECT_EQ(cuda().address_of_host(&there, &beside, 0), status::invalid_value);
+  EXPECT_EQ(cuda().deallocate_host(&beside), status::invalid_value);
+  void* at = nullptr;
+  EXPECT_EQ(cuda().allocate_host(&at, 0, host_portable), status::invalid_value);
+  EXPECT_EQ(cuda().allocate_host(&at, 4, 64), status::invalid_value);
+  EXPECT_EQ(cuda().allocate_host(&at, std::size_t{1} << 50, host_portable), status::out_of_memory);
+  cuda().fail_page_locked(1);
+  EXPECT_EQ(cuda().allocate_host(&at, 4, host_portable), status::out_of_memory);
+
+  int* const here = host_memory<int>(3);
+  EXPECT_EQ(cuda().count().page_locked, 1);
+  EXPECT_EQ(cuda().count().page_locked_bytes, 12);
+  EXPECT_EQ(cuda().deallocate_host(here + 1), status::invalid_value);
+  // Freed before the copy has read it.
+  address const to = allocate(12);
+  cuda().hold_launch(1);
+  EXPECT_EQ(launch("write_at", 1, 1, to, 0l), status::success);
+  EXPECT_EQ(cuda().copy_in(to, here, 12, stream), status::success);
+  EXPECT_EQ(cuda().deallocate_host(here), status::success);
+  EXPECT_EQ(cuda().count().page_locked, 0);
+  cuda().release_launches();
+  expect_lost(status::illegal_address, "no address of a device's memory, nor of page-locked memory");
+}
+
+TEST_F(emulated_cuda, page_locked_memory_goes_with_its_context) {
+  host_memory<int>(5);
+  EXPECT_EQ(cuda().count().page_locked, 1);
+  end();
+  EXPECT_EQ(cuda().count().page_locked, 0);
+  begin();
+}
+
+TEST_F(emulated_cuda, the_host_faults_behind_the_end_of_page_locked_memory) {
+  char* const here = host_memory<char>(256);
+  EXPECT_DEATH(*static_cast<char volatile*>(here + 256) = 1, "");
+  EXPECT_EQ(cuda().deallocate_host(here), status::success);
+}
+
 TEST_F(emulated_cuda, a_destroyed_stream_does_its_work) {
   address const at = put(std::vector<int>{0});
   EXPECT_EQ(wait(), status::success);
@@ -369,6 +489,14 @@ TEST_F(emulated_cuda, finds_a_read_before_the_begin) {
   expect_lost(status::illegal_address, "kernel read_at, block (0, 0, 0), thread (0, 0, 0): an access to 1 byte at 0x");
 }
 
+TEST_F(emulated_cuda, finds_a_write_behind_the_end) {
+  address const at = allocate(5);
+  EXPECT_EQ(launch("write_chars", 1, 1, at, 4l, 'x'), status::success);
+  EXPECT_EQ(wait(), status::success);
+  EXPECT_EQ(launch("write_chars", 1, 1, at, 5l, 'x'), status::success);
+  expect_lost(status::illegal_address, "0 bytes behind the end of an allocation of 5 bytes");
+}
+
 TEST_F(emulated_cuda, finds_an_element_that_is_half_outside) {
   address const at = allocate(10);
   EXPECT_EQ(launch("write_at", 1, 1, at, 1l), status::success);
@@ -423,6 +551,29 @@ TEST_F(emulated_cuda, finds_a_host_pointer_in_a_kernel) {
   EXPECT_EQ(launch("write_at", 1, 1, reinterpret_cast<address>(&value), 0l), status::success);
   expect_lost(status::illegal_address, "no address of a device's memory");
   EXPECT_EQ(value, 0);
+}
+
+TEST_F(emulated_cuda, shows_what_was_never_written) {
+  address const from = allocate(64), to = allocate(64);
+  EXPECT_EQ(launch("add_one", 1, 16, from, to, 16u), status::success);
+  for (float const each : get<float>(to, 16)) EXPECT_NE(each, each);  // 0xffffffff is a NaN
+  free(from), free(to);
+}
+
+TEST_F(emulated_cuda, refuses_a_text_that_writes_where_it_may_only_read) {
+  auto const text = [](std::string const& body) {
+    return "#include \"rill/cuda/text/global.cuh\"\nextern \"C\" __global__ void k(rill::text::global<int const> from, "
+           "rill::text::global<int> to) {\n" +
+           body + "\n}\n";
+  };
+  EXPECT_EQ(compile(text("*to = from[0];")).result, nvrtc_status::success);
+  auto const written = compile(text("from[0] = *to;"));
+  EXPECT_EQ(written.result, nvrtc_status::compilation);
+  EXPECT_NE(written.log.find("read-only"), std::string::npos) << written.log;
+  EXPECT_EQ(compile(text("rill::text::global<int> also = from;")).result, nvrtc_status::compilation);
+  auto const cast = compile(text("auto also = static_cast<rill::text::global<int>>(from);"));
+  EXPECT_EQ(cast.result, nvrtc_status::compilation);
+  EXPECT_NE(cast.log.find("takes no const away"), std::string::npos) << cast.log;
 }
 
 TEST_F(emulated_cuda, checks_both_ends_of_copies_to_the_byte) {
@@ -1254,6 +1405,46 @@ TEST(emulated_devices, are_as_many_and_as_large_as_the_environment_says) {
                cuda().push_context(b) == status::success && cuda().wait_for_stream(s) == rill::cuda::status{400} &&
                cuda().count().contexts == 2;
       });
+}
+
+TEST(emulated_devices, copy_between_each_other_and_wait_for_each_other) {
+  expect_in_new_process({{"RILL_EMULATED_GPUS", "2"}}, [] {
+    bool good = cuda().init(0) == status::success;
+    auto const expect = [&](status which) { good = good && which == status::success; };
+    rill::cuda::context contexts[2] = {};
+    stream_handle streams[2] = {};
+    address at[2] = {};
+    event_handle done = nullptr;
+    int value = 5, result = 0;
+    for (int i = 0; i < 2; ++i) {
+      pool_handle pool = nullptr;
+      pool_properties const properties{1, 0, {1, i}, nullptr, 0, 0, {}};
+      expect(cuda().retain_primary_context(&contexts[i], i));
+      expect(cuda().push_context(contexts[i]));
+      expect(cuda().create_stream(&streams[i], stream_non_blocking));
+      expect(cuda().create_pool(&pool, &properties));
+      expect(cuda().allocate(&at[i], 4, pool, streams[i]));
+    }
+    expect(cuda().wait_for_stream(streams[1]));
+    expect(cuda().push_context(contexts[0]));
+    expect(cuda().create_event(&done, event_without_time));
+    expect(cuda().copy_in(at[0], &value, 4, streams[0]));
+    expect(cuda().copy_between(at[1], contexts[1], at[0], contexts[0], 4, streams[0]));
+    expect(cuda().record_event(done, streams[0]));
+    expect(cuda().push_context(contexts[1]));
+    expect(cuda().make_stream_wait(streams[1], done, 0));
+    expect(cuda().copy_out(&result, at[1], 4, streams[1]));
+    expect(cuda().wait_for_stream(streams[1]));
+    // Both ends are checked, and other copies don't reach another device.
+    good = good && result == 5 &&
+           cuda().copy_between(at[1], nullptr, at[0], contexts[0], 4, streams[1]) == status::invalid_context &&
+           cuda().copy_between(at[1], contexts[1], at[0], contexts[0], 5, streams[1]) == status::success &&
+           cuda().wait_for_stream(streams[1]) == status::illegal_address &&
+           cuda().push_context(contexts[0]) == status::success &&
+           cuda().copy_within(at[0], at[1], 4, streams[0]) == status::success &&
+           cuda().wait_for_stream(streams[0]) == status::illegal_address;
+    return good;
+  });
 }
 
 }  // namespace

@@ -54,11 +54,12 @@ class on_emulated_gpu : public testing::Test {
   void SetUp() override { RILL_EMULATED(rill_emulated_set_order)(0); }
   void TearDown() override {
     auto const left = RILL_EMULATED(rill_emulated_count)();
-    EXPECT_EQ(left.contexts + left.allocations + left.pools + left.streams + left.events + left.modules + left.programs,
+    EXPECT_EQ(left.contexts + left.allocations + left.pools + left.streams + left.events + left.modules +
+                  left.programs + left.page_locked,
               0u)
         << left.contexts << " contexts, " << left.allocations << " allocations, " << left.pools << " pools, "
         << left.streams << " streams, " << left.events << " events, " << left.modules << " modules, " << left.programs
-        << " programs";
+        << " programs, " << left.page_locked << " allocations of page-locked memory";
   }
 };
 

@@ -120,7 +120,7 @@ class on_both : public on_emulated_gpu {
       at = &made.origin();
       out = at->outputs;
     }
-    kernel_request request(device const* on) {
+    kernel_request request(device const* of) {
       return {.at = *at,
               .inputs = in,
               .outputs = out,
@@ -128,7 +128,7 @@ class on_both : public on_emulated_gpu {
               .state = state,
               .seed = 0,
               .memory = &memory,
-              .on = on};
+              .on = of};
     }
   };
 

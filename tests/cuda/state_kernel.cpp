@@ -1,5 +1,6 @@
 #include "rill/cuda/state_kernel.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,6 +51,20 @@ TEST_P(state_kernels, have_the_hosts_bits_over_axes_apart) {
 }
 INSTANTIATE_TEST_SUITE_P(each_type, state_kernels, testing::ValuesIn(floats),
                          [](auto const& i) { return std::string(name(i.param)); });
+
+struct variance_on_gpu : test::on_both {
+  void compare_filled(std::function<double(std::int64_t)> const& f, std::string const& of) {
+    for (std::int64_t const n : {3, 7, 160, 1001}) {
+      compare({test::filled(dtype::float64, {3, n}, f)}, [](auto const& in) { return variance(in[0], {1}); }, of);
+      compare({test::filled(dtype::float64, {n, 3}, f)}, [](auto const& in) { return variance(in[0], {0}); }, of);
+    }
+  }
+};
+
+TEST_F(variance_on_gpu, corrects_what_rounding_left_of_the_mean) {
+  compare_filled([](std::int64_t i) { return 1e15 + static_cast<double>(i * i % 97) / 2; }, "a large mean");
+  for (double const x : {0.1, 0.3, 1e300 / 7}) compare_filled([=](std::int64_t) { return x; }, "equal numbers");
+}
 
 TEST(state_text, is_compiled_by_nvrtc) {
   std::unique_ptr<cuda::nvrtc> compiler;

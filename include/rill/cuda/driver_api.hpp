@@ -120,8 +120,14 @@ struct driver_api {
   entry<status(void*, address, std::size_t, stream_handle)> copy_out{"cuMemcpyDtoHAsync_v2"};
   entry<status(address, address, std::size_t, stream_handle)> copy_within{"cuMemcpyDtoDAsync_v2"};
 
+  entry<status(address, context, address, context, std::size_t, stream_handle)> copy_between{"cuMemcpyPeerAsync"};
+  entry<status(void**, std::size_t bytes, unsigned flags)> allocate_host{"cuMemHostAlloc"};
+  entry<status(void*)> deallocate_host{"cuMemFreeHost"};
+  entry<status(address*, void*, unsigned flags)> address_of_host{"cuMemHostGetDevicePointer_v2"};
+
   entry<status(stream_handle*, unsigned flags)> create_stream{"cuStreamCreate"};
   entry<status(stream_handle)> destroy_stream{"cuStreamDestroy_v2"}, wait_for_stream{"cuStreamSynchronize"};
+  entry<status(stream_handle, event_handle, unsigned flags)> make_stream_wait{"cuStreamWaitEvent"};
   entry<status(event_handle*, unsigned flags)> create_event{"cuEventCreate"};
   entry<status(event_handle)> destroy_event{"cuEventDestroy_v2"}, ask_event{"cuEventQuery"},
       wait_for_event{"cuEventSynchronize"};
@@ -141,8 +147,9 @@ struct driver_api {
     every(device_count, device, device_name, device_uuid, device_memory, attribute_of);
     every(retain_primary_context, release_primary_context, push_context, pop_context);
     every(memory_info, create_pool, destroy_pool, set_pool_attribute, trim_pool, allocate, deallocate);
-    every(copy_in, copy_out, copy_within);
-    every(create_stream, destroy_stream, wait_for_stream);
+    every(copy_in, copy_out, copy_within, copy_between);
+    every(allocate_host, deallocate_host, address_of_host);
+    every(create_stream, destroy_stream, wait_for_stream, make_stream_wait);
     every(create_event, destroy_event, ask_event, wait_for_event, record_event);
     every(load_module, unload_module, find_function, launch);
   }

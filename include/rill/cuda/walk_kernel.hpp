@@ -26,7 +26,7 @@ kernel linear_recurrence_kernel(kernel_request const& r);
 
 #include "rill/cuda/launch.hpp"
 #include "rill/cuda/map_text.hpp"
-#include "rill/ops/reduction/linear_recurrence.hpp"
+#include "rill/ops/reduction/cumprod.hpp"
 
 namespace rill::cuda {
 

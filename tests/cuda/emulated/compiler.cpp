@@ -158,10 +158,10 @@ std::string prelude_of(program_text const& program, std::string const& includes)
 
 std::string compiler() { return text_of_environment("RILL_EMULATED_COMPILER", RILL_EMULATED_DEFAULT_COMPILER); }
 
-std::vector<std::string> command_of(fs::path const& headers, compile_options const& options) {
+std::vector<std::string> command_of(fs::path const& headers, compile_options const& options, bool waits) {
   std::vector<std::string> command{compiler(),
                                    "-std=c++20",
-                                   "-O1",
+                                   waits ? "-O2" : "-O1",  // loops over shared memory are worth it
                                    "-ffp-contract=off",
                                    "-fPIC",
                                    "-fvisibility=hidden",
@@ -170,6 +170,9 @@ std::vector<std::string> command_of(fs::path const& headers, compile_options con
                                    "-fno-gnu-unique",
                                    "-pipe",
                                    "-w"};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("fma")) command.push_back("-mfma");  // which the C library's fma would ask each time
+#endif
   if (!text_of_environment("RILL_EMULATED_SANITIZE", "").empty())
     command.insert(command.end(), {"-fsanitize=undefined", "-fno-sanitize-recover=undefined"});
   command.insert(command.end(), options.defines.begin(), options.defines.end());
@@ -231,16 +234,18 @@ compile_options read_options(std::vector<std::string> const& options) {
 
 compiled_text compile(program_text const& program, compile_options const& options) {
   auto const headers = header_folder(program);
-  auto command = command_of(headers, options);
+  bool const waits = threads_wait(program);
+  auto command = command_of(headers, options, waits);
   auto const [includes, rest, line] = divide(program.text);
   std::string const prelude = prelude_of(program, includes);
-  std::string const text = line_of(program, line) + rest + table_of(kernels_of(program.text), threads_wait(program));
+  std::string const text = line_of(program, line) + rest + table_of(kernels_of(program.text), waits);
   compiled_text result;
   auto const object = made_once("text_" + hash_of(prelude + text + joined(command)) + ".so", [&](fs::path const& made) {
     auto const source = made.string() + ".cpp", log = made.string() + ".log";
     write_file(source, text);
     auto const common = precompiled(prelude, command);
-    command.insert(command.end(), {"-shared", "-include", common.string(), source, "-o", made.string()});
+    command.insert(command.end(),
+                   {"-shared", "-nostartfiles", "-include", common.string(), source, "-o", made.string()});
     ++compiled;
     result.good = run_program(command, log);
     result.log = read_file(log);

@@ -4,12 +4,14 @@
 #include "driver.hpp"
 #include "faults.hpp"
 #include "lies.hpp"
+#include "page_locked.hpp"
 
 using namespace rill::emulated;
 
 void rill_emulated_set_order(unsigned long long seed) { set_order_seed(seed); }
 char const* rill_emulated_last_fault() { return last_fault(); }
 void rill_emulated_fail_allocation(unsigned n) { fail_allocation(n); }
+void rill_emulated_fail_page_locked(unsigned n) { fail_page_locked(n); }
 void rill_emulated_fail_launch(unsigned n) { fail_launch(n); }
 void rill_emulated_hold_launch(unsigned n) { hold_launch(n); }
 void rill_emulated_release_launches() { release_launches(); }
@@ -35,6 +37,8 @@ rill_emulated_counts rill_emulated_count() try {
   counts.streams = all.streams.size();
   counts.events = all.events.size();
   counts.modules = all.modules.size();
+  counts.page_locked = page_locked().allocations();
+  counts.page_locked_bytes = page_locked().bytes();
   for (auto const& each : all.devices) {
     counts.allocations += each->memory.allocations();
     counts.bytes += each->memory.bytes();

@@ -21,6 +21,8 @@ char const* rill_emulated_last_fault();
 
 /// The n-th allocation from now on fails with out_of_memory: 1 is the next, 0 none.
 void rill_emulated_fail_allocation(unsigned n);
+/// The n-th allocation of page-locked memory from now on fails with out_of_memory.
+void rill_emulated_fail_page_locked(unsigned n);
 /// The n-th launch from now on is taken and fails when its stream reaches it.
 void rill_emulated_fail_launch(unsigned n);
 /// The n-th launch from now on runs only after rill_emulated_release_launches, or when its context ends.
@@ -32,7 +34,8 @@ bool rill_emulated_lose_device(int device, rill::cuda::status error);
 
 /// What is alive, of all devices together.
 struct rill_emulated_counts {
-  unsigned long long contexts, allocations, bytes, pools, streams, events, modules, programs;
+  unsigned long long contexts, allocations, bytes, pools, streams, events, modules, programs, page_locked,
+      page_locked_bytes;
 };
 /// Returns what is alive.
 rill_emulated_counts rill_emulated_count();

@@ -5,6 +5,7 @@
 #include "environment.hpp"
 #include "faults.hpp"
 #include "lies.hpp"
+#include "page_locked.hpp"
 
 namespace rill::emulated {
 namespace {
@@ -102,6 +103,12 @@ void context::enqueue(stream& on, std::function<void()> work, after_failure then
       },
       ordered_with(on));
 }
+void context::enqueue_wait(stream& on, work_mark for_work) {
+  std::lock_guard const lock(enqueueing_);
+  auto before = ordered_with(on);
+  before.push_back(std::move(for_work));
+  on.enqueue([] {}, std::move(before));
+}
 work_mark context::mark(stream& on) { return on.mark(); }
 void context::wait_for(stream& on) {
   std::vector<work_mark> marks;
@@ -133,6 +140,7 @@ void context::end() {
   for (auto const& each : streams)
     if (auto const open = each.lock()) open->wait_for_end();
   of_.memory.end_all();
+  page_locked().free_all(*this);
 }
 
 }  // namespace rill::emulated

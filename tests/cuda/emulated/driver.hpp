@@ -33,6 +33,8 @@ class context : public std::enable_shared_from_this<context> {
   enum class after_failure { skip, run };
   /// Enqueues work on one of its streams. If the work throws, the context fails.
   void enqueue(stream& on, std::function<void()> work, after_failure then = after_failure::skip);
+  /// Makes what is enqueued on a stream from now on wait for work of another one, which may be of another context.
+  void enqueue_wait(stream& on, work_mark for_work);
   /// Returns the work of a stream that was enqueued so far.
   work_mark mark(stream& on);
   /// Waits for all work of a stream, and for that which is ordered with it.

@@ -11,6 +11,7 @@
 #include "environment.hpp"
 #include "image.hpp"
 #include "lies.hpp"
+#include "page_locked.hpp"
 
 namespace {
 
@@ -119,10 +120,19 @@ void expect_host_memory(void const* at, std::size_t bytes) {
          status::invalid_value);
 }
 
+/// Whether memory that a copy names is page-locked: all of it, or nothing.
+bool is_page_locked(void const* at, std::size_t bytes) {
+  auto const address = reinterpret_cast<std::uintptr_t>(at);
+  auto const found = page_locked().find(address);
+  expect(found.bytes == 0 || found.bytes - (address - found.begin) >= bytes, status::invalid_value);
+  return found.bytes != 0;
+}
+
 /// A copy, checked when the stream reaches it: `copy` is called while no memory is unmapped.
 template <class F> void enqueue_copy(context& current, stream& on, F copy) {
   current.enqueue(on, [&memory = current.of().memory, copy = std::move(copy)] {
     auto const held = memory.in_use();
+    auto const host_held = page_locked().in_use();
     copy(memory);
   });
 }
@@ -298,6 +308,12 @@ status cuMemcpyHtoDAsync_v2(address to, void const* from, std::size_t bytes, str
     auto const stream = stream_of(current, on);
     expect_host_memory(from, bytes);
     if (bytes == 0) return;
+    if (is_page_locked(from, bytes)) {
+      enqueue_copy(current, *stream, [to, from, bytes](device_memory const& memory) {
+        std::memcpy(memory.reach(to, bytes), memory.reach(reinterpret_cast<std::uintptr_t>(from), bytes), bytes);
+      });
+      return;
+    }
     // Memory that is not page-locked is read before the call returns.
     std::shared_ptr<std::byte[]> const staged(new std::byte[bytes]);
     std::memcpy(staged.get(), from, bytes);
@@ -311,8 +327,10 @@ status cuMemcpyDtoHAsync_v2(void* to, address from, std::size_t bytes, stream_ha
     auto const stream = stream_of(current, on);
     expect_host_memory(to, bytes);
     if (bytes == 0) return;
-    enqueue_copy(current, *stream,
-                 [to, from, bytes](device_memory const& memory) { std::memcpy(to, memory.reach(from, bytes), bytes); });
+    enqueue_copy(current, *stream, [to, from, bytes, locked = is_page_locked(to, bytes)](device_memory const& memory) {
+      if (locked) memory.find(reinterpret_cast<std::uintptr_t>(to), bytes);  // still there
+      std::memcpy(to, memory.reach(from, bytes), bytes);
+    });
   });
 }
 status cuMemcpyDtoDAsync_v2(address to, address from, std::size_t bytes, stream_handle on) {
@@ -322,6 +340,43 @@ status cuMemcpyDtoDAsync_v2(address to, address from, std::size_t bytes, stream_
     enqueue_copy(current, *stream, [to, from, bytes](device_memory const& memory) {
       std::memmove(memory.reach(to, bytes), memory.reach(from, bytes), bytes);
     });
+  });
+}
+status cuMemcpyPeerAsync(address to, rill::cuda::context to_context, address from, rill::cuda::context from_context,
+                         std::size_t bytes, stream_handle on) {
+  return in_context([&](context& current) {
+    auto const stream = stream_of(current, on);
+    auto& all = the_driver().contexts;
+    auto const there = all.find(to_context, status::invalid_context);
+    auto const here = all.find(from_context, status::invalid_context);
+    if (bytes == 0) return;
+    current.enqueue(*stream, [to, there, from, here, bytes] {
+      auto const &written = there->of().memory, &read = here->of().memory;
+      auto const held = written.in_use();
+      auto const other_held = &written == &read ? std::shared_lock<std::shared_mutex>() : read.in_use();
+      auto const host_held = page_locked().in_use();
+      std::memmove(written.reach(to, bytes), read.reach(from, bytes), bytes);
+    });
+  });
+}
+
+status cuMemHostAlloc(void** to, std::size_t bytes, unsigned flags) {
+  return in_context([&](context& current) {
+    // Besides: mapped for devices, which all of it is, and write-combined.
+    constexpr unsigned known = rill::cuda::host_portable | 2 | 4;
+    expect(to != nullptr && (flags & ~known) == 0, status::invalid_value);
+    expect(!next_page_locked_fails(), status::out_of_memory);
+    *to = page_locked().allocate(bytes, current);
+  });
+}
+status cuMemFreeHost(void* at) {
+  return giving_back([&](context&) { page_locked().free(at); });
+}
+status cuMemHostGetDevicePointer_v2(address* to, void* of, unsigned flags) {
+  return in_context([&](context&) {
+    auto const at = reinterpret_cast<std::uintptr_t>(of);
+    expect(flags == 0 && page_locked().find(at).bytes != 0, status::invalid_value);
+    put(to, address{at});
   });
 }
 
@@ -342,6 +397,13 @@ status cuStreamSynchronize(stream_handle handle) {
     current.wait_for(*stream_of(current, handle));
     current.of().memory.waited();
     expect(current.error() == status::success, current.error());
+  });
+}
+status cuStreamWaitEvent(stream_handle on, event_handle handle, unsigned flags) {
+  return in_context([&](context& current) {
+    expect(flags == 0, status::invalid_value);
+    auto const stream = stream_of(current, on);
+    current.enqueue_wait(*stream, the_driver().events.find(handle)->recorded());
   });
 }
 status cuEventCreate(event_handle* to, unsigned flags) {
@@ -457,9 +519,14 @@ static_assert(is<decltype(cuMemFreeAsync), decltype(api::deallocate)>);
 static_assert(is<decltype(cuMemcpyHtoDAsync_v2), decltype(api::copy_in)>);
 static_assert(is<decltype(cuMemcpyDtoHAsync_v2), decltype(api::copy_out)>);
 static_assert(is<decltype(cuMemcpyDtoDAsync_v2), decltype(api::copy_within)>);
+static_assert(is<decltype(cuMemcpyPeerAsync), decltype(api::copy_between)>);
+static_assert(is<decltype(cuMemHostAlloc), decltype(api::allocate_host)>);
+static_assert(is<decltype(cuMemFreeHost), decltype(api::deallocate_host)>);
+static_assert(is<decltype(cuMemHostGetDevicePointer_v2), decltype(api::address_of_host)>);
 static_assert(is<decltype(cuStreamCreate), decltype(api::create_stream)>);
 static_assert(is<decltype(cuStreamDestroy_v2), decltype(api::destroy_stream)>);
 static_assert(is<decltype(cuStreamSynchronize), decltype(api::wait_for_stream)>);
+static_assert(is<decltype(cuStreamWaitEvent), decltype(api::make_stream_wait)>);
 static_assert(is<decltype(cuEventCreate), decltype(api::create_event)>);
 static_assert(is<decltype(cuEventDestroy_v2), decltype(api::destroy_event)>);
 static_assert(is<decltype(cuEventRecord), decltype(api::record_event)>);

@@ -14,12 +14,77 @@
 #define __SANITIZE_THREAD__ 1
 #endif
 #endif
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What sanitizers are told: of stacks, and of `mine`, a pointer that they have for each fiber
+
 #if defined(__SANITIZE_ADDRESS__)
 #include <pthread.h>
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+
+namespace {
+
+// Its pointer is a fake stack, on which lie variables that it watches after their function has returned.
+void know_thread(void*&, void const*& bottom, std::size_t& bytes) {
+  ::pthread_attr_t attributes;
+  void* found = nullptr;
+  if (::pthread_getattr_np(::pthread_self(), &attributes) == 0) {
+    ::pthread_attr_getstack(&attributes, &found, &bytes);
+    ::pthread_attr_destroy(&attributes);
+  }
+  bottom = found;
+}
+void know(void*&) {}
+void forget(void*& mine, void const* bottom, std::size_t bytes) {
+  __asan_unpoison_memory_region(bottom, bytes);
+  if (mine == nullptr) return;
+  // Only what runs on a fake stack can free it: the caller does for a moment.
+  void const* here = nullptr;
+  std::size_t here_bytes = 0;
+  void* own = nullptr;
+  __sanitizer_start_switch_fiber(&own, bottom, bytes);
+  __sanitizer_finish_switch_fiber(mine, &here, &here_bytes);
+  __sanitizer_start_switch_fiber(nullptr, here, here_bytes);
+  __sanitizer_finish_switch_fiber(own, nullptr, nullptr);
+  mine = nullptr;
+}
+void leave(void*& mine, void*, void const* bottom, std::size_t bytes) {
+  __sanitizer_start_switch_fiber(&mine, bottom, bytes);
+}
+void arrive(void* mine) { __sanitizer_finish_switch_fiber(mine, nullptr, nullptr); }
+
+}  // namespace
+
 #elif defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
+
+namespace {
+
+// Its pointer is what it takes for a thread.
+void know_thread(void*& mine, void const*&, std::size_t&) { mine = __tsan_get_current_fiber(); }
+void know(void*& mine) { mine = __tsan_create_fiber(0); }
+void forget(void*& mine, void const*, std::size_t) { __tsan_destroy_fiber(mine); }
+// Inline, because it counts calls and returns of each.
+[[gnu::always_inline]] inline void leave(void*&, void* next, void const*, std::size_t) {
+  __tsan_switch_to_fiber(next, 0);
+}
+void arrive(void*) {}
+
+}  // namespace
+
+#else
+
+namespace {
+
+void know_thread(void*&, void const*&, std::size_t&) {}
+void know(void*&) {}
+void forget(void*&, void const*, std::size_t) {}
+void leave(void*&, void*, void const*, std::size_t) {}
+void arrive(void*) {}
+
+}  // namespace
+
 #endif
 
 namespace rill::emulated {
@@ -129,25 +194,11 @@ void switch_context(void* from, void* to) {
 namespace rill::emulated {
 
 void run_fiber(fiber& now) {
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
-#endif
+  arrive(now.sanitizer_);
   now.run_(now.argument_);
 }
 
-fiber::fiber() : waiting_(host_context()) {
-#if defined(__SANITIZE_ADDRESS__)
-  ::pthread_attr_t attributes;
-  void* bottom = nullptr;
-  if (::pthread_getattr_np(::pthread_self(), &attributes) == 0) {
-    ::pthread_attr_getstack(&attributes, &bottom, &bytes_);
-    ::pthread_attr_destroy(&attributes);
-  }
-  bottom_ = bottom;
-#elif defined(__SANITIZE_THREAD__)
-  thread_ = __tsan_get_current_fiber();
-#endif
-}
+fiber::fiber() : waiting_(host_context()) { know_thread(sanitizer_, bottom_, bytes_); }
 
 fiber::fiber(std::size_t number, void (*run)(void*), void* argument) : number_(number), run_(run), argument_(argument) {
   auto const page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -184,41 +235,19 @@ void fiber::prepare() {
   // The same bytes of all stacks would otherwise lie in the same few sets of the cache.
   std::size_t const apart = number_ % 32 * 128;
   waiting_ = new_context(mapped_ + (static_cast<std::byte const*>(bottom_) - mapped_) + bytes_ - apart, *this);
-#if defined(__SANITIZE_THREAD__)
-  thread_ = __tsan_create_fiber(0);
-#endif
+  know(sanitizer_);
 }
 
-/// Ends what `prepare` began, and what sanitizers know of the stack.
+/// Ends what `prepare` began.
 void fiber::forget() {
   delete_context(waiting_);
-#if defined(__SANITIZE_ADDRESS__)
-  __asan_unpoison_memory_region(bottom_, bytes_);
-  if (fake_stack_ == nullptr) return;
-  // Only the fiber that runs can free its fake stack: it becomes that of the calling fiber for a moment.
-  void const* bottom = nullptr;
-  std::size_t bytes = 0;
-  void* own = nullptr;
-  __sanitizer_start_switch_fiber(&own, bottom_, bytes_);
-  __sanitizer_finish_switch_fiber(fake_stack_, &bottom, &bytes);
-  __sanitizer_start_switch_fiber(nullptr, bottom, bytes);
-  __sanitizer_finish_switch_fiber(own, nullptr, nullptr);
-  fake_stack_ = nullptr;
-#elif defined(__SANITIZE_THREAD__)
-  __tsan_destroy_fiber(thread_);
-#endif
+  ::forget(sanitizer_, bottom_, bytes_);
 }
 
 void fiber::switch_to(fiber& next) {
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(&fake_stack_, next.bottom_, next.bytes_);
-#elif defined(__SANITIZE_THREAD__)
-  __tsan_switch_to_fiber(next.thread_, 0);
-#endif
+  leave(sanitizer_, next.sanitizer_, next.bottom_, next.bytes_);
   switch_context(waiting_, next.waiting_);
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(fake_stack_, nullptr, nullptr);
-#endif
+  arrive(sanitizer_);
 }
 
 }  // namespace rill::emulated

@@ -33,10 +33,9 @@ class fiber {
   void (*run_)(void*) = nullptr;
   void* argument_ = nullptr;
 
-  // For sanitizers.
-  void const* bottom_ = nullptr;
+  void const* bottom_ = nullptr;  // of its stack
   std::size_t bytes_ = 0;
-  void *fake_stack_ = nullptr, *thread_ = nullptr;
+  void* sanitizer_ = nullptr;  // a sanitizer's own
 };
 
 }  // namespace rill::emulated

@@ -3,11 +3,14 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <map>
 
 #include "environment.hpp"
 #include "order.hpp"
+#include "page_locked.hpp"
 #include "position.hpp"
 #include "running_block.hpp"
 
@@ -38,38 +41,32 @@ void wait_for_block(running_block& in, std::source_location where) { in.wait_for
 std::uint64_t call_in_warp(running_block& in, warp_call const& call) { return in.call_in_warp(call); }
 constexpr host_functions functions{find_for_kernel, wait_for_block, call_in_warp};
 
-/// Shared memory of an object's kernels: of the variables that the object has for each thread, all but its state.
-class shared_memory {
- public:
-  explicit shared_memory(thread_state& state) : state_(reinterpret_cast<std::byte*>(&state)) {
-    ::dl_iterate_phdr([](::dl_phdr_info* info, std::size_t,
-                         void* self) { return static_cast<int>(static_cast<shared_memory*>(self)->is_in(*info)); },
-                      this);
+/// Finds the variables of an object that begin as zero: what lies behind the file's bytes in a segment.
+std::span<std::byte> zeros_of(void const* in_object) {
+  ::Dl_info found{};
+  if (::dladdr(in_object, &found) == 0) return {};
+  auto* const begin = static_cast<std::byte*>(found.dli_fbase);
+  ElfW(Ehdr) file;
+  std::memcpy(&file, begin, sizeof file);
+  for (std::size_t i = 0; i < file.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    std::memcpy(&segment, begin + file.e_phoff + i * sizeof segment, sizeof segment);
+    if (segment.p_type == PT_LOAD && segment.p_memsz > segment.p_filesz)
+      return {begin + segment.p_vaddr + segment.p_filesz, segment.p_memsz - segment.p_filesz};
   }
-  /// Fills it with 0xff: it holds nothing when a block begins.
-  void fill() const {
-    std::memset(begin_, 0xff, static_cast<std::size_t>(state_ - begin_));
-    auto* const behind = state_ + sizeof(thread_state);
-    std::memset(behind, 0xff, static_cast<std::size_t>(begin_ + bytes_ - behind));
-  }
+  return {};
+}
 
- private:
-  bool is_in(::dl_phdr_info const& object) {
-    for (int i = 0; i < object.dlpi_phnum; ++i) {
-      if (object.dlpi_phdr[i].p_type != PT_TLS || object.dlpi_tls_data == nullptr) continue;
-      auto* const begin = static_cast<std::byte*>(object.dlpi_tls_data);
-      std::size_t const bytes = object.dlpi_phdr[i].p_memsz;
-      if (state_ < begin || state_ >= begin + bytes) continue;
-      begin_ = begin, bytes_ = bytes;
-      return true;
-    }
-    return false;
-  }
-
-  std::byte* const state_;
-  std::byte* begin_ = state_;
-  std::size_t bytes_ = sizeof(thread_state);
-};
+/// Returns a mutex for each object that is alive, which may have been loaded several times.
+std::shared_ptr<std::mutex> mutex_of(object_interface const* object) {
+  static auto& all = *new std::map<object_interface const*, std::weak_ptr<std::mutex>>;
+  static auto& changing = *new std::mutex;
+  std::lock_guard const lock(changing);
+  std::erase_if(all, [](auto& each) { return each.second.expired(); });
+  auto found = all[object].lock();
+  if (!found) all[object] = found = std::make_shared<std::mutex>();
+  return found;
+}
 
 std::atomic<unsigned long long>& order_cell() {
   static std::atomic<unsigned long long> seed{number_of_environment("RILL_EMULATED_ORDER", 0)};
@@ -89,6 +86,8 @@ kernel_object::kernel_object(std::string const& path) : library_(::dlopen(path.c
     throw failure{status::invalid_image};
   }
   interface_ = reinterpret_cast<object_interface const* (*)()>(found)();
+  running_ = mutex_of(interface_);
+  shared_memory_ = zeros_of(interface_);
 }
 kernel_object::~kernel_object() { ::dlclose(library_); }
 kernel_entry const& kernel_object::find(std::string const& name) const {
@@ -124,11 +123,13 @@ kernel_launch::kernel_launch(std::shared_ptr<kernel_object const> object, kernel
 
 void kernel_launch::run(device_memory const& memory, unsigned long long seed) const {
   auto const held = memory.in_use();
+  auto const host_held = page_locked().in_use();
+  std::lock_guard const alone(object_->running());
   kernel_thread now{{}, {}, threads_, blocks_};
   auto& state = object_->state();
   state = {&now, &functions, nullptr, {}};
   running() = {&memory, kernel_.name, &now};
-  if (kernel_.waits) run_fibers(now, state, seed);
+  if (kernel_.waits) run_fibers(now, seed);
   else run_loop(now, seed);
 }
 
@@ -146,16 +147,16 @@ void kernel_launch::run_loop(kernel_thread& now, unsigned long long seed) const 
   }
 }
 
-void kernel_launch::run_fibers(kernel_thread& now, thread_state& state, unsigned long long seed) const {
+void kernel_launch::run_fibers(kernel_thread& now, unsigned long long seed) const {
   running_block block(kernel_, arguments_.data(), now, seed);
-  state.block = &block;
-  shared_memory const shared(state);
+  object_->state().block = &block;
   order blocks(seed);
   std::size_t const block_count = count_of(blocks_);
   blocks.begin(block_count);
   for (std::size_t b = 0; b < block_count; ++b) {
     now.block = position(blocks[b], blocks_);
-    shared.fill();
+    auto const shared = object_->shared_memory();
+    std::fill(shared.begin(), shared.end(), std::byte{0xff});  // it holds nothing
     block.run();
   }
 }

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstddef>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,11 +23,17 @@ class kernel_object {
 
   /// Throws failure{not_found}.
   kernel_entry const& find(std::string const& name) const;
-  thread_state& state() const { return *interface_->state(); }
+  thread_state& state() const { return *interface_->state; }
+  /// While it is locked, no other launch runs kernels of the object.
+  std::mutex& running() const { return *running_; }
+  /// The shared memory of its kernels.
+  std::span<std::byte> shared_memory() const { return shared_memory_; }
 
  private:
   void* library_;
   object_interface const* interface_;
+  std::shared_ptr<std::mutex> running_;
+  std::span<std::byte> shared_memory_;
 };
 
 /// A launch with copies of its arguments.
@@ -42,7 +50,7 @@ class kernel_launch {
  private:
   void run_loop(kernel_thread& now, unsigned long long seed) const;
   /// Where threads may wait for each other.
-  void run_fibers(kernel_thread& now, thread_state& state, unsigned long long seed) const;
+  void run_fibers(kernel_thread& now, unsigned long long seed) const;
 
   struct alignas(64) piece {
     std::byte bytes[64];

@@ -10,7 +10,7 @@ namespace {
 struct lies {
   std::mutex mutex;
   std::condition_variable changed;
-  unsigned allocation = 0, launch = 0, hold = 0;  // how many calls remain until one fails
+  unsigned allocation = 0, page_locked = 0, launch = 0, hold = 0;  // how many calls remain until one fails
   unsigned holds = 0, released = 0;
 };
 lies& told() {
@@ -28,6 +28,7 @@ void set(unsigned lies::* which, unsigned n) {
 }  // namespace
 
 void fail_allocation(unsigned n) { set(&lies::allocation, n); }
+void fail_page_locked(unsigned n) { set(&lies::page_locked, n); }
 void fail_launch(unsigned n) { set(&lies::launch, n); }
 void hold_launch(unsigned n) { set(&lies::hold, n); }
 void release_launches() {
@@ -39,6 +40,10 @@ void release_launches() {
 bool next_allocation_fails() {
   std::lock_guard const lock(told().mutex);
   return due(told().allocation);
+}
+bool next_page_locked_fails() {
+  std::lock_guard const lock(told().mutex);
+  return due(told().page_locked);
 }
 launch_fate fate_of_next_launch() {
   std::lock_guard const lock(told().mutex);

@@ -6,11 +6,13 @@ namespace rill::emulated {
 
 /// What fails next: each is the number of a call from now on, 1 for the next.
 void fail_allocation(unsigned n);
+void fail_page_locked(unsigned n);
 void fail_launch(unsigned n);
 void hold_launch(unsigned n);
 void release_launches();
 
 bool next_allocation_fails();
+bool next_page_locked_fails();
 /// What becomes of a launch.
 struct launch_fate {
   bool fails = false;

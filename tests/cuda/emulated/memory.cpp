@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "page_locked.hpp"
+
 namespace rill::emulated {
 namespace {
 
@@ -194,7 +196,14 @@ memory_range device_memory::find(std::uintptr_t at, std::size_t bytes) const {
     if (at - begin <= a.bytes && a.bytes - (at - begin) >= bytes && a.now != phase::reserved) return {begin, a.bytes};
   }
   std::string const which = bytes_text(bytes) + " at " + hex(at) + ": ";
-  if ((at & device_bit) == 0) throw kernel_fault{status::illegal_address, which + "no address of a device's memory"};
+  if ((at & device_bit) == 0) {
+    auto const host = page_locked().find(at);
+    if (host.bytes == 0)
+      throw kernel_fault{status::illegal_address, which + "no address of a device's memory, nor of page-locked memory"};
+    if (host.bytes - (at - host.begin) >= bytes) return host;
+    throw kernel_fault{status::illegal_address,
+                       which + beside(at, host.begin, host.bytes) + " page-locked memory of " + bytes_text(host.bytes)};
+  }
   throw kernel_fault{status::illegal_address, which + nearby(at)};
 }
 

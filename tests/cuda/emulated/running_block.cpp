@@ -41,6 +41,7 @@ namespace {
 constexpr std::size_t warp_size = 32;
 
 bool same(std::source_location a, std::source_location b) {
+  if (std::bit_cast<std::uintptr_t>(a) == std::bit_cast<std::uintptr_t>(b)) return true;  // what each points to
   return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0;
 }
 bool same(warp_call const& a, warp_call const& b) {
@@ -86,7 +87,10 @@ running_block::running_block(kernel_entry const& kernel, void* const* arguments,
       warps_((count_ + warp_size - 1) / warp_size),
       ready_(std::bit_ceil(count_)) {
   fibers_.make(count_);
-  for (std::size_t i = 0; i < count_; ++i) threads_[i].position = position(i, now.threads);
+  for (std::size_t i = 0; i < count_; ++i) {
+    threads_[i].runs_on = &fibers_[i];
+    threads_[i].position = position(i, now.threads);
+  }
 }
 
 void running_block::run() {
@@ -98,11 +102,11 @@ void running_block::run() {
   begin_barrier_phase();
   current_ = ready_[first_++];
   now_.thread = threads_[current_].position;
-  fibers_.host.switch_to(fibers_[current_]);
+  fibers_.host.switch_to(*threads_[current_].runs_on);
   if (!fault_) return;
   // Threads that wait never go on. Their stacks hold frames of kernels, and of functions here that own nothing.
   for (std::size_t i = 0; i < count_; ++i)
-    if (i != current_ && threads_[i].now != phase::ended) fibers_[i].drop();
+    if (i != current_ && threads_[i].now != phase::ended) threads_[i].runs_on->drop();
   std::rethrow_exception(std::exchange(fault_, nullptr));
 }
 
@@ -118,7 +122,7 @@ void running_block::begin_barrier_phase() {
 }
 
 void running_block::run_thread() {
-  auto& mine = fibers_[current_];
+  auto& mine = *threads_[current_].runs_on;
   try {
     kernel_.run(arguments_);
     end_thread();
@@ -134,7 +138,7 @@ void running_block::go_on() {
   if (first_ == last_) refuse("no thread can go on: " + waiting());
   auto const before = std::exchange(current_, std::size_t{ready_[first_++ & (ready_.size() - 1)]});
   now_.thread = threads_[current_].position;
-  if (before != current_) fibers_[before].switch_to(fibers_[current_]);
+  if (before != current_) threads_[before].runs_on->switch_to(*threads_[current_].runs_on);
 }
 
 void running_block::end_thread() {

@@ -13,6 +13,7 @@
 namespace rill::emulated {
 
 class block_fibers;
+class fiber;
 
 /// The blocks of a launch, one after the other.
 class running_block {
@@ -34,6 +35,7 @@ class running_block {
  private:
   enum class phase : unsigned char { ready, at_barrier, in_warp, ended };
   struct thread {
+    fiber* runs_on;
     extent position;
     phase now;
     warp_call const* call;  // in_warp: on the thread's stack

@@ -153,7 +153,7 @@ std::string table_of(std::vector<found_kernel> const& kernels, bool wait) {
          "constexpr rill::emulated::object_interface rill_emulated_interface{\n"
          "    rill_emulated_kernels, " +
          std::to_string(kernels.size()) +
-         ", [] { return &rill::emulated::here; }};\n"
+         ", &rill::emulated::here};\n"
          "}\n"
          "extern \"C\" __attribute__((visibility(\"default\"))) rill::emulated::object_interface const*\n"
          "rill_emulated_object() {\n  return &rill_emulated_interface;\n}\n";

@@ -47,7 +47,7 @@ struct host_functions {
   std::uint64_t (*call_in_warp)(running_block& in, warp_call const& call);
 };
 
-/// What an object keeps for each thread of the host that runs its kernels.
+/// What an object keeps for the launch that runs: one at a time, because thread-local variables cost too much.
 struct thread_state {
   kernel_thread const* now;
   host_functions const* host;
@@ -78,7 +78,7 @@ struct kernel_entry {
 struct object_interface {
   kernel_entry const* kernels;
   std::size_t kernel_count;
-  thread_state* (*state)();  ///< of the calling thread
+  thread_state* state;
 };
 
 /// Emulated memory is named by addresses with this bit set, which no host's address has.

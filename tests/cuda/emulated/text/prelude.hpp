@@ -19,7 +19,7 @@
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
-#define __shared__ static thread_local
+#define __shared__ static
 #define threadIdx (::rill::emulated::here.now->thread)
 #define blockIdx (::rill::emulated::here.now->block)
 #define blockDim (::rill::emulated::here.now->threads)
@@ -27,7 +27,8 @@
 
 namespace rill::emulated {
 
-inline thread_local constinit thread_state here{};
+// Apart from variables that begin as zero: they are shared memory, which the driver fills when a block begins.
+inline constinit thread_state here [[gnu::section(".data.here")]]{};
 
 template <class F> struct kernel_of;
 template <class... P> struct kernel_of<void(P...)> {
