@@ -254,9 +254,12 @@ TEST(operations_text, is_compiled_by_nvrtc) {
       bool const compares = what == reducer::min || what == reducer::max;
       if ((element == dtype::boolean && !compares) || (what == reducer::mean && !is_float(element))) continue;
       bool const each = what == reducer::sum && element == dtype::float32;
-      for (bool const lines : each ? std::vector{true, false} : std::vector{true})
-        compile(cuda::reduce_text(what, element, cuda::types_of(what, element), lines, false), each);
+      auto const types = cuda::types_of(what, element);
+      for (bool const lines : {true, false}) compile(cuda::reduce_text(what, element, types, lines, lines), each);
+      compile(cuda::reduce_text(what, element, {types.with, types.with, types.to}, true, false), each);
     }
+  for (auto const element : {dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64})
+    compile(cuda::share_text(element), false);
   for (std::size_t const bytes : {1u, 2u, 4u, 8u}) compile(cuda::copy_text(bytes, bytes, bytes == 8), bytes == 4);
   compile(cuda::clear_text(), false);
 }

@@ -122,7 +122,7 @@ class bound_clear {
   void operator()(void* to) const {
     if (bytes_ == 0) return;
     void* parameters[] = {&to, const_cast<std::uint64_t*>(&bytes_)};
-    on_.launch(*run_, on_.shape_for(bytes_), parameters);
+    on_.launch(*run_, on_.shape_for(bytes_ / 8), parameters);
   }
 
  private:

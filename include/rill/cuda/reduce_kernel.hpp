@@ -34,6 +34,8 @@ std::string reduce_text(ops::reducer what, dtype element, reduced_types const& t
 /// Returns the kernel of an operation that has a reduce_form.
 kernel reduce_kernel(kernel_request const& r);
 
+/// Returns the text of a kernel `share` that divides elements by a number.
+std::string share_text(dtype element);
 /// Returns the kernel of broadcast_like, which may divide each element by the number of its copies.
 kernel broadcast_like_kernel(kernel_request const& r);
 
@@ -41,6 +43,8 @@ kernel broadcast_like_kernel(kernel_request const& r);
 
 #if RILL_CUDA_RUNTIME
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
@@ -116,9 +120,10 @@ RILL_CUDA_INLINE std::string reduce_text(ops::reducer what, dtype element, reduc
       kind + "<operation, with_type>(from, to, a, " + (one_part ? last : whole) + ");\n}\n";
   if (!one_part)
     text +=
-        "extern \"C\" __global__ void join(global<with_type> partial, global<to_type> to, reduced_array a) {\n"
-        "  join_" +
-        kind + "<operation>(partial, to, a, " + last + ");\n}\n";
+        "extern \"C\" __global__ void join(global<with_type> partial, global<to_type> to, reduced_array a, int each) "
+        "{\n"
+        "  join_parts<operation>(partial, to, a, each, " +
+        last + ");\n}\n";
   return text;
 }
 
@@ -149,11 +154,14 @@ class bound_pass {
     auto a = array_;
     void* parameters[] = {&from, &result, &a};
     auto const units = static_cast<std::size_t>(a.outer * a.parts * a.inner);
-    on_.launch(*reduce_, on_.shape_for(a.inner == 1 ? 32 * units : units), parameters);
+    bool const by_warps = a.inner == 1 && a.middle >= 16;
+    on_.launch(*reduce_, on_.shape_for(by_warps ? 32 * units : units), parameters);
     if (a.parts == 1) return;
-    void* joined[] = {&scratch, &to, &a};
-    auto how = on_.shape_for(static_cast<std::size_t>(a.outer * a.inner));
-    if (a.inner == 1) how.blocks = on_.shape_for(static_cast<std::size_t>(a.outer) * how.threads).blocks;
+    // As many threads for a result as have a pair of parts, if there are so many in a block.
+    auto each =
+        static_cast<std::int32_t>(std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(a.parts)) / 2, 256));
+    void* joined[] = {&scratch, &to, &a, &each};
+    auto const how = on_.shape_for(static_cast<std::size_t>(a.outer * a.inner * each));
     on_.launch(*join_, how, joined);
   }
 
@@ -224,6 +232,19 @@ RILL_CUDA_INLINE kernel reduce_kernel(kernel_request const& r) {
       within + bytes);
 }
 
+RILL_CUDA_INLINE std::string share_text(dtype element) {
+  std::string const own(name_in_text(element)), number = size_of(element) < 4 ? "float" : own,
+                                                real = element == dtype::float64 ? "double" : "float";
+  return "#include \"rill/cuda/text/reduce.cuh\"\n"
+         "using namespace rill::text;\n"
+         "using element = " +
+         own +
+         ";\n"
+         "extern \"C\" __global__ void share(global<element const> from, global<element> to, long n, double by) {\n"
+         "  divide<element, " +
+         number + ", " + real + ">(from, to, n, by);\n}\n";
+}
+
 RILL_CUDA_INLINE kernel broadcast_like_kernel(kernel_request const& r) {
   auto const& on = static_cast<gpu_device const&>(*r.on);
   auto const a = decode<ops::likeness>(r.at.attributes);
@@ -236,17 +257,7 @@ RILL_CUDA_INLINE kernel broadcast_like_kernel(kernel_request const& r) {
       void* const pointers[] = {const_cast<void*>(call.in(0)), call.out(0)};
       copies(pointers);
     });
-  std::string const own(name_in_text(element));
-  auto const divide = on.find(
-      "#include \"rill/cuda/text/reduce.cuh\"\n"
-      "using namespace rill::text;\n"
-      "using element = " +
-          own +
-          ";\nextern \"C\" __global__ void share(global<element const> from, global<element> to, long n, double by) {\n"
-          "  divide<element, " +
-          (size_of(element) < 4 ? "float" : own) + ", " + (element == dtype::float64 ? "double" : "float") +
-          ">(from, to, n, by);\n}\n",
-      "share");
+  auto const divide = on.find(share_text(element), "share");
   auto const places = static_cast<double>(elements(to)) / static_cast<double>(count);
   return kernel(
       [=, &on](kernel_call const& call) {

@@ -27,9 +27,11 @@ void copy_part(global<T const> from, global<T> to, Index n, copied_part<Index, R
   });
 }
 
-/// Writes zeros to `n` elements.
-template <class T, class Index> void clear(global<T> to, Index n) {
-  for_each_index(n, [&](Index i) { to[i] = 0; });
+/// Writes zeros to n bytes, which are aligned as words of 8.
+inline void clear(global<unsigned char> to, unsigned long n) {
+  auto const words = global<unsigned long>(to);
+  for_each_index(n / 8, [&](unsigned long i) { words[i] = 0; });
+  for_each_index(n % 8, [&](unsigned long i) { to[n / 8 * 8 + i] = 0; });
 }
 
 }  // namespace rill::text

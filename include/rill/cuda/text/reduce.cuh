@@ -7,6 +7,7 @@
 #include "rill/cuda/text/global.cuh"
 #include "rill/cuda/text/lanes.cuh"
 #include "rill/cuda/text/threads.cuh"
+#include "rill/cuda/text/warp.cuh"
 
 namespace rill::text {
 
@@ -43,8 +44,6 @@ template <class V> struct conjunction : minimum<V> {
   static constexpr V identity() { return 1; }
 };
 
-inline constexpr unsigned all_threads = 0xffff'ffffu;
-
 /// Returns the value of the thread that stands `by` places behind this one in its warp.
 template <class V> V from_behind(V value, int by) {
   if constexpr (sizeof(V) < 4) return static_cast<V>(__shfl_down_sync(all_threads, static_cast<int>(value), by));
@@ -59,7 +58,7 @@ struct reduced_array {
 /// Returns what is left of a line, by a warp, in the warp's first thread: 256 bytes of lanes, then the lanes by halves.
 template <class Op, class V, class T> V reduce_line(global<T const> at, long count) {
   V result = Op::identity();
-  if (count < 16) {
+  if (count < 16) {  // what is left of a long one
     for (long i = 0; i < count; ++i) result = Op::apply(result, static_cast<V>(at[i]));
     return result;
   }
@@ -78,9 +77,16 @@ template <class Op, class V, class T> V reduce_line(global<T const> at, long cou
   return result;
 }
 
-/// Reduces lines of parts of 4,096 elements, a warp for each: to[outer, parts].
+/// Reduces lines of parts of 4,096 elements, a warp for each: to[outer, parts]. Of lines that are shorter than half a
+/// warp each thread takes some.
 template <class Op, class V, class T, class To, class Finish>
 void reduce_lines(global<T const> from, global<To> to, reduced_array const& a, Finish const& finish) {
+  if (a.middle < 16)
+    return for_each_index(a.outer, [&](long line) {
+      V result = Op::identity();
+      for (long i = 0; i < a.middle; ++i) result = Op::apply(result, static_cast<V>(from[line * a.middle + i]));
+      to[line] = finish(result);
+    });
   long const units = a.outer * a.parts, warps = static_cast<long>(gridDim.x) * blockDim.x / 32;
   for (long unit = (static_cast<long>(blockIdx.x) * blockDim.x + threadIdx.x) / 32; unit < units; unit += warps) {
     long const first = unit % a.parts * 4096, rest = a.middle - first;
@@ -108,29 +114,20 @@ void reduce_columns(global<T const> from, global<To> to, reduced_array const& a,
   });
 }
 
-/// Joins the parts of each outer index, neighbours first, a block for each. Of columns, of which there are many, each
-/// thread joins some.
+/// Joins the parts of each result as a tree, neighbours first. `each` threads of a block share a result.
 template <class Op, class V, class To, class Finish>
-void join_lines(global<V> partial, global<To> to, reduced_array const& a, Finish const& finish) {
-  for (long outer = blockIdx.x; outer < a.outer; outer += gridDim.x) {
-    auto const first = partial + outer * a.parts;
+void join_parts(global<V> partial, global<To> to, reduced_array const& a, int each, Finish const& finish) {
+  long const count = a.outer * a.inner, at_once = blockDim.x / each, part_of_thread = threadIdx.x / at_once;
+  for (long first = blockIdx.x * at_once; first < count; first += gridDim.x * at_once) {
+    long const i = first + threadIdx.x % at_once;
+    auto const parts = partial + (i < count ? i / a.inner * a.parts * a.inner + i % a.inner : 0);
     for (long step = 1; step < a.parts; step *= 2) {
-      for (long part = 2 * step * threadIdx.x; part + step < a.parts; part += 2 * step * blockDim.x)
-        first[part] = Op::apply(first[part], first[part + step]);
+      for (long part = 2 * step * part_of_thread; part + step < a.parts && i < count; part += 2 * step * each)
+        parts[part * a.inner] = Op::apply(parts[part * a.inner], parts[(part + step) * a.inner]);
       __syncthreads();
     }
-    if (threadIdx.x == 0) to[outer] = finish(first[0]);
+    if (part_of_thread == 0 && i < count) to[i] = finish(parts[0]);
   }
-}
-template <class Op, class V, class To, class Finish>
-void join_columns(global<V> partial, global<To> to, reduced_array const& a, Finish const& finish) {
-  for_each_index(a.outer * a.inner, [&](long i) {
-    auto const first = partial + (i / a.inner * a.parts * a.inner + i % a.inner);
-    for (long step = 1; step < a.parts; step *= 2)
-      for (long part = 0; part + step < a.parts; part += 2 * step)
-        first[part * a.inner] = Op::apply(first[part * a.inner], first[(part + step) * a.inner]);
-    to[i] = finish(first[0]);
-  });
 }
 
 /// Divides by a number in the type in which the processor does.
