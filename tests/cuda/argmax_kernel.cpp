@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "on_both.hpp"
+#include "real_nvrtc.hpp"
 
 namespace rill {
 namespace {
@@ -82,13 +83,8 @@ TEST_F(argmax_on_gpu, refuses_what_the_host_refuses) {
   compare({tensor(dtype::float32, {0, 0})}, f, "no results");
 }
 
-TEST(argmax_text, is_compiled_by_nvrtc) {
-  std::unique_ptr<cuda::nvrtc> compiler;
-  try {
-    compiler = std::make_unique<cuda::nvrtc>(std::vector<std::string>{"libnvrtc.so.13", "libnvrtc.so.12"});
-  } catch (error const& e) {
-    GTEST_SKIP() << e.what();
-  }
+struct argmax_text : test::on_real_nvrtc {};
+TEST_F(argmax_text, is_compiled_by_nvrtc) {
   for (auto const x : reals)
     for (int const capability : x == dtype::float32 ? std::vector{80, 90, 100} : std::vector{90})
       for (bool const largest : {false, true})

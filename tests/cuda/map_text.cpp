@@ -14,6 +14,7 @@
 
 #include "emulated.hpp"
 #include "numbers.hpp"
+#include "real_nvrtc.hpp"
 #include "rill/cuda/gpu.hpp"
 #include "rill/cuda/map_kernel.hpp"
 #include "rill/ops/list/registry.hpp"
@@ -202,13 +203,8 @@ TEST(map_text, depends_on_how_operands_lie_and_not_on_extents) {
 }
 
 // Every text that the tests above run, for each kind of card.
-TEST(map_text, is_compiled_by_nvrtc) {
-  std::unique_ptr<cuda::nvrtc> compiler;
-  try {
-    compiler = std::make_unique<cuda::nvrtc>(std::vector<std::string>{"libnvrtc.so.13", "libnvrtc.so.12"});
-  } catch (error const& e) {
-    GTEST_SKIP() << e.what();
-  }
+struct maps_in_cuda : test::on_real_nvrtc {};
+TEST_F(maps_in_cuda, is_compiled_by_nvrtc) {
   for (auto const element : numbers_in_text) {
     auto const p = every_function_of(element);
     std::vector<shape> const extents{{7, 1, 5}, {3, 1}, {}};

@@ -11,9 +11,9 @@
 
 #include "emulated.hpp"
 #include "numbers.hpp"
+#include "real_nvrtc.hpp"
 #include "rill/cuda/copy_kernel.hpp"
 #include "rill/cuda/gpu.hpp"
-#include "rill/cuda/nvrtc.hpp"
 #include "rill/cuda/reduce_kernel.hpp"
 #include "rill/rill.hpp"
 
@@ -237,13 +237,8 @@ TEST_F(gpu_operations, return_what_they_are_given_in_other_extents) {
 }
 
 // Each text for one kind of card, and those of one type for each kind.
-TEST(operations_text, is_compiled_by_nvrtc) {
-  std::unique_ptr<cuda::nvrtc> compiler;
-  try {
-    compiler = std::make_unique<cuda::nvrtc>(std::vector<std::string>{"libnvrtc.so.13", "libnvrtc.so.12"});
-  } catch (error const& e) {
-    GTEST_SKIP() << e.what();
-  }
+struct operations_text : test::on_real_nvrtc {};
+TEST_F(operations_text, is_compiled_by_nvrtc) {
   auto const compile = [&](std::string const& text, bool for_each_kind) {
     for (int const capability : for_each_kind ? std::vector{80, 90, 100} : std::vector{90})
       EXPECT_FALSE(compiler->compile(text, capability).empty()) << text;

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "emulated.hpp"
+#include "numbers.hpp"
+#include "real_nvrtc.hpp"
 #include "rill/cuda/gpu.hpp"
 #include "rill/device/step.hpp"
 #include "rill/ops/matrix/gemm.hpp"
@@ -22,6 +24,8 @@
 
 namespace rill {
 namespace {
+
+using test::expect_same_numbers;
 
 constexpr dtype numbers[] = {dtype::int8,    dtype::int16,    dtype::int32,   dtype::int64,
                              dtype::uint8,   dtype::uint16,   dtype::uint32,  dtype::uint64,
@@ -172,18 +176,6 @@ tensor reference(product_case const& c, tensor const& a, tensor const& b) {
   tensor y;
   visit_numbers(c.a.element, [&]<class T>() { y = slow_product<T>(c, a, b)(); });
   return y;
-}
-
-void expect_same_numbers(tensor const& found, tensor const& right, std::string const& of) {
-  visit_numbers(right.element(), [&]<class T>() {
-    auto const a = found.span<T>(), b = right.span<T>();
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      bool const nans = a[i] != a[i] && b[i] != b[i];
-      if (std::memcmp(&a[i], &b[i], sizeof(T)) == 0 || nans) continue;
-      ADD_FAILURE() << of << ": element " << i << " is " << +a[i] << " and not " << +b[i];
-      return;
-    }
-  });
 }
 
 // The two kernels of a node.
@@ -429,14 +421,8 @@ TEST(product_text, depends_on_element_types_and_tiles) {
 }
 
 // Every text, for each kind of card.
-struct product_text_of : testing::TestWithParam<dtype> {};
+struct product_text_of : test::on_real_nvrtc, testing::WithParamInterface<dtype> {};
 TEST_P(product_text_of, is_compiled_by_nvrtc) {
-  std::unique_ptr<cuda::nvrtc> compiler;
-  try {
-    compiler = std::make_unique<cuda::nvrtc>(std::vector<std::string>{"libnvrtc.so.13", "libnvrtc.so.12"});
-  } catch (error const& e) {
-    GTEST_SKIP() << e.what();
-  }
   int const large = cuda::product_plan{GetParam(), {}}.large_side();
   std::set<std::string> texts{cuda::add_pieces_text(GetParam())};
   for (bool const apart : {false, true})

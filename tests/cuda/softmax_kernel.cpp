@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "on_both.hpp"
+#include "real_nvrtc.hpp"
 
 namespace rill {
 namespace {
@@ -80,13 +81,8 @@ TEST_F(labels_on_gpu, that_are_no_class_are_errors_with_the_hosts_words) {
     }
 }
 
-TEST(softmax_text, is_compiled_by_nvrtc) {
-  std::unique_ptr<cuda::nvrtc> compiler;
-  try {
-    compiler = std::make_unique<cuda::nvrtc>(std::vector<std::string>{"libnvrtc.so.13", "libnvrtc.so.12"});
-  } catch (error const& e) {
-    GTEST_SKIP() << e.what();
-  }
+struct softmax_text : test::on_real_nvrtc {};
+TEST_F(softmax_text, is_compiled_by_nvrtc) {
   for (auto const x : floats)
     for (bool const long_rows : {false, true})
       for (int const capability : x == dtype::float32 ? std::vector{80, 90, 100} : std::vector{90}) {

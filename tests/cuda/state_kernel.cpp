@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "on_both.hpp"
+#include "real_nvrtc.hpp"
 
 namespace rill {
 namespace {
@@ -66,13 +67,8 @@ TEST_F(variance_on_gpu, corrects_what_rounding_left_of_the_mean) {
   for (double const x : {0.1, 0.3, 1e300 / 7}) compare_filled([=](std::int64_t) { return x; }, "equal numbers");
 }
 
-TEST(state_text, is_compiled_by_nvrtc) {
-  std::unique_ptr<cuda::nvrtc> compiler;
-  try {
-    compiler = std::make_unique<cuda::nvrtc>(std::vector<std::string>{"libnvrtc.so.13", "libnvrtc.so.12"});
-  } catch (error const& e) {
-    GTEST_SKIP() << e.what();
-  }
+struct state_text : test::on_real_nvrtc {};
+TEST_F(state_text, is_compiled_by_nvrtc) {
   for (auto const x : floats)
     for (int const capability : x == dtype::float32 ? std::vector{80, 90, 100} : std::vector{90})
       for (auto const* state : {"moments", "exponentials"}) {

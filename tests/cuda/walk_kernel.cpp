@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "on_both.hpp"
+#include "real_nvrtc.hpp"
 
 namespace rill {
 namespace {
@@ -79,13 +80,8 @@ TEST(row_kernels, have_no_complex_numbers) {
   EXPECT_EQ(cuda::row_kernel_of(definition<ops::add_op>(), std::span(&real, 1)), nullptr);
 }
 
-TEST(walk_text, is_compiled_by_nvrtc) {
-  std::unique_ptr<cuda::nvrtc> compiler;
-  try {
-    compiler = std::make_unique<cuda::nvrtc>(std::vector<std::string>{"libnvrtc.so.13", "libnvrtc.so.12"});
-  } catch (error const& e) {
-    GTEST_SKIP() << e.what();
-  }
+struct walk_text : test::on_real_nvrtc {};
+TEST_F(walk_text, is_compiled_by_nvrtc) {
   for (auto const x : reals)
     for (int const capability : x == dtype::float32 ? std::vector{80, 90, 100} : std::vector{90}) {
       for (auto const* so_far : {"sums", "products", "delay"})

@@ -30,7 +30,8 @@ class bound_map {
   std::vector<std::uint64_t> numbers_;
 };
 
-/// Returns an elementwise or fused node as a program; nothing if it is none, or has no text.
+/// Returns the program of an elementwise or fused node, or of add_n; nullopt for other nodes, and for programs of which
+/// a line has no CUDA source.
 std::optional<program> map_program(node const& n, std::span<type const> inputs);
 
 /// Returns the kernel of a node that is a map_program.

@@ -20,7 +20,7 @@ class nvrtc {
   /// holds (embedded_headers.hpp). Throws error(internal) with NVRTC's messages if it refuses the text.
   std::string compile(std::string const& text, int capability) const;
   /// Returns the newest architecture that NVRTC supports whose code runs on a device of this capability. Throws
-  /// error(unavailable) if there is none.
+  /// error(unavailable) if none of them does.
   int newest_for(int capability) const;
   /// Returns the version, 1000 times the major number plus 10 times the minor one, as the driver counts.
   int version() const noexcept { return version_; }

@@ -28,7 +28,7 @@ struct device_speed {
 /// Makes the kernel of a node.
 using kernel_factory = kernel (*)(kernel_request const&);
 
-/// Returns the factory of the kernel for a node with these input types; null if there is none.
+/// Returns the factory of the kernel for a node with these input types; null: the device has no such kernel.
 using kernel_rule = kernel_factory (*)(node const&, std::span<type const> inputs);
 
 /// The kernels of a device type, by operation: a device of your own has one.

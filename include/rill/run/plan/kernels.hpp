@@ -173,7 +173,7 @@ class kernel_selector {
     }
   }
 
-  // The factory of a node's kernel on the device that the plan is for; null if there is none.
+  // The factory of a node's kernel on the device that the plan is for; null: it has none.
   kernel_factory factory_of(node const& n, std::span<type const> inputs) const {
     // A variable and what only gives its input another type touch no bytes.
     return with_.on && !is_variable(n) && !n.op->aliases_input ? detail::factory_on(*with_.on, n, inputs) : n.op->cpu;

@@ -54,7 +54,7 @@ namespace detail {
 /// Set by tests.
 inline void (*add_wishes)(subgraph&) = nullptr;
 
-/// Returns the factory of the kernel for a node on a device; null if there is none.
+/// Returns the factory of the kernel for a node on a device; null: it has no such kernel.
 inline kernel_factory factory_on(device const& d, node const& n, std::span<type const> inputs) {
   auto const* const own = d.kernels();
   return !own ? n.op->cpu : own->rule() ? own->rule()(n, inputs) : own->find(*n.op);
