@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "device.hpp"
 #include "digits/data.hpp"
 #include "digits/model.hpp"
 #include "digits/options.hpp"
@@ -58,7 +59,7 @@ void train(rill::session& s, model const& m, split const& data, options const& o
 std::vector<std::int32_t> predict(rill::session& s, model const& m, rill::tensor const& images) {
   std::vector<std::int32_t> all;
   for (auto const& [some] : rill::batches(std::tuple{images}, 512, rill::epochs(1), {.shuffle = false})) {
-    auto const numbers = s.run({{m.image, some}}, m.prediction);
+    auto const numbers = s.run({{m.image, some}}, m.prediction).to(rill::host);
     all.insert(all.end(), numbers.span<std::int32_t>().begin(), numbers.span<std::int32_t>().end());
   }
   return all;
@@ -70,8 +71,8 @@ void run(options const& o) {
               static_cast<long long>(count(data.training)), static_cast<long long>(data.side()),
               static_cast<long long>(data.side()), static_cast<long long>(count(data.test)));
   rill::graph g(o.seed);
-  auto const m = record(g, o.model, data.side());
-  rill::session s{g, {.threads = o.threads}};
+  auto const m = example::on_device(g, o.device, [&] { return record(g, o.model, data.side()); });
+  rill::session s{g, example::with_device(o.device, {.threads = o.threads})};
   std::printf("Model %s: %lld parameters, %d thread%s\n", o.model.c_str(), static_cast<long long>(parameters(m)),
               s.threads(), s.threads() == 1 ? "" : "s");
   rill::saver saver(g, o.checkpoints);

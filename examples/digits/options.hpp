@@ -16,6 +16,7 @@ inline constexpr std::string_view help = R"(Trains a network on handwritten digi
   --epochs N                passes over the training digits (20, or 3 with --images)
   --seed N                  the seed of the first weights and of the order of the digits (1)
   --threads N               number of threads (one for each processor that may be used)
+  --device cpu|gpu          where it trains: the host (the default), or a GPU if there is one; its results are the same
   --checkpoints DIRECTORY   where checkpoints are saved after each epoch (digits-<model>)
   --resume                  continues from the newest checkpoint there
   --data FILE               lines of 64 pixels from 0 to 16 and a label (examples/data/digits.csv)
@@ -29,7 +30,7 @@ struct usage_error : std::runtime_error {
 };
 
 struct options {
-  std::string model = "conv";
+  std::string model = "conv", device = "cpu";
   std::optional<std::int64_t> epochs;
   std::uint64_t seed = 1;
   int threads = 0;
@@ -61,6 +62,7 @@ inline options parse(int count, char const* const* words) {
     else if (word == "--epochs") o.epochs = parse_number<std::int64_t>(word, argument(), 1);
     else if (word == "--seed") o.seed = parse_number<std::uint64_t>(word, argument(), 0);
     else if (word == "--threads") o.threads = parse_number(word, argument(), 1);
+    else if (word == "--device") o.device = argument();
     else if (word == "--checkpoints") o.checkpoints = argument();
     else if (word == "--data") o.data = argument();
     else if (word == "--images") o.images = argument();
@@ -69,6 +71,8 @@ inline options parse(int count, char const* const* words) {
   }
   if (o.model != "conv" && o.model != "mlp" && o.model != "linear")
     throw usage_error("--model: expected conv, mlp or linear, got '" + o.model + "'");
+  if (o.device != "cpu" && o.device != "gpu")
+    throw usage_error("--device: expected cpu or gpu, got '" + o.device + "'");
   if (o.images.empty() != o.labels.empty()) throw usage_error("--images and --labels must be given together");
   if (!o.images.empty() && !o.data.empty())
     throw usage_error("expected one source of digits, got two: --data and --images");

@@ -2,6 +2,7 @@
 #include <rill/io.hpp>
 #include <rill/rill.hpp>
 
+#include "../device.hpp"
 #include "../digits/data.hpp"
 #include "arguments.hpp"
 
@@ -19,9 +20,15 @@ template <std::int64_t Channels, class X, class T> auto block(X x, T training, s
   return rill::relu(x + normalised<Channels>(inner, training, name + "/second"));
 }
 
-void run(long steps) {
-  auto const data = digits::read_csv(digits::digits_csv());
-  rill::graph g(1);
+struct model {
+  rill::expr<rill::of<float, "batch", 8, 8, 1>> image;
+  rill::expr<rill::of<std::int32_t, "batch">> label;
+  rill::expr<rill::of<bool>> training;
+  rill::expr<rill::of<float>> loss, accuracy;
+  rill::operation train;
+};
+
+model record(rill::graph& g) {
   auto image = rill::placeholder<float, "batch", 8, 8, 1>(g, "image");
   auto label = rill::placeholder<std::int32_t, "batch">(g, "label");
   auto training = rill::placeholder<bool>(g, "training");
@@ -34,10 +41,16 @@ void run(long steps) {
   auto loss = rill::mean(rill::softmax_cross_entropy(logits, label));
   auto accuracy = rill::mean(rill::cast<float>(rill::argmax<1>(logits) == label));
   auto train = rill::adam{.rate = 2e-3f}.minimize(loss);  // and the moving averages, as `loss` computes them
+  return {image, label, training, loss, accuracy, train};
+}
 
-  rill::session s{g};
+void run(long steps, std::string_view device) {
+  auto const data = digits::read_csv(digits::digits_csv());
+  rill::graph g(1);
+  auto const m = example::on_device(g, device, [&] { return record(g); });
+  rill::session s{g, example::with_device(device)};
   s.run(rill::initializer(g));
-  auto step = s.prepare(rill::inputs(image, label, training), rill::outputs(loss), train);
+  auto step = s.prepare(rill::inputs(m.image, m.label, m.training), rill::outputs(m.loss), m.train);
   long done = 0;
   double sum = 0;
   for (auto const& [images, labels] : rill::batches(data.training, 32, rill::epochs(1000), {.seed = 1})) {
@@ -49,7 +62,7 @@ void run(long steps) {
     if (done == steps) break;
   }
   auto const& [images, labels] = data.test;
-  float const right = s.run({{image, images}, {label, labels}, {training, rill::tensor(false)}}, accuracy);
+  float const right = s.run({{m.image, images}, {m.label, labels}, {m.training, rill::tensor(false)}}, m.accuracy);
   std::printf("accuracy on digits that it was not trained on: %.4f\n", double{right});
   models::expect(right > (steps < 200 ? 0.7f : 0.97f), "too few digits are right");
 }

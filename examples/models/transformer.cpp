@@ -8,6 +8,7 @@
 #include <iterator>
 #include <random>
 
+#include "../device.hpp"
 #include "arguments.hpp"
 
 namespace {
@@ -45,13 +46,17 @@ sequence block(sequence x, std::string const& name) {
   return x + rill::dense<width>(hidden, name + "/out");
 }
 
-void run(long steps) {
-  text const plays("examples/data/shakespeare.txt");
-  auto const kinds = static_cast<std::int64_t>(plays.characters.size());
-  auto const trained = plays.numbers.size() / 10 * 9;  // the rest is for the test
-  std::printf("%zu characters, %lld different ones\n", plays.numbers.size(), static_cast<long long>(kinds));
+using letters_of_passages = rill::expr<rill::of<std::int32_t, "batch", length>>;
 
-  rill::graph g(1);
+struct model {
+  letters_of_passages seen, next;
+  rill::expr<rill::of<float>> rate;
+  rill::value loss, chances;
+  rill::operation train;
+};
+
+/// Records a transformer for texts of `kinds` different characters.
+model record(rill::graph& g, std::int64_t kinds) {
   auto seen = rill::placeholder<std::int32_t, "batch", length>(g, "seen");
   auto next = rill::placeholder<std::int32_t, "batch", length>(g, "next");
   auto letters =
@@ -69,7 +74,19 @@ void run(long steps) {
   auto gradients = rill::clip_by_global_norm(rill::variable_gradients(loss), 1);
   auto train = rill::adam{.rate = rate}.apply(gradients);
 
-  rill::session s{g};
+  return {seen, next, rate, loss, chances, train};
+}
+
+void run(long steps, std::string_view device) {
+  text const plays("examples/data/shakespeare.txt");
+  auto const kinds = static_cast<std::int64_t>(plays.characters.size());
+  auto const trained = plays.numbers.size() / 10 * 9;  // the rest is for the test
+  std::printf("%zu characters, %lld different ones\n", plays.numbers.size(), static_cast<long long>(kinds));
+
+  rill::graph g(1);
+  auto const m = example::on_device(g, device, [&] { return record(g, kinds); });
+
+  rill::session s{g, example::with_device(device)};
   s.run(rill::initializer(g));
   std::mt19937 random(1);
   auto const passages = [&](std::size_t first, std::size_t last_start) {
@@ -86,7 +103,7 @@ void run(long steps) {
     return std::pair(in, out);
   };
 
-  auto step = s.prepare(rill::inputs(seen, next, rate), rill::outputs(loss), train);
+  auto step = s.prepare(rill::inputs(m.seen, m.next, m.rate), rill::outputs(m.loss), m.train);
   double sum = 0;
   for (long i = 1; i <= steps; ++i) {
     auto const [in, out] = passages(0, trained - length - 1);
@@ -100,7 +117,7 @@ void run(long steps) {
       sum = 0;
     }
   }
-  auto test = s.prepare(rill::inputs(seen, next), rill::outputs(loss));
+  auto test = s.prepare(rill::inputs(m.seen, m.next), rill::outputs(m.loss));
   double bits = 0;
   for (int i = 0; i < 20; ++i) {
     auto const [in, out] = passages(trained, plays.numbers.size() - length - 1);
@@ -109,13 +126,13 @@ void run(long steps) {
   std::printf("text that it was not trained on: %.3f bits per character\n\n", bits);
 
   // It writes: the last characters are fed, and the next one is drawn with the chances that it gives.
-  auto write = s.prepare(rill::inputs(seen), rill::outputs(chances));
+  auto write = s.prepare(rill::inputs(m.seen), rill::outputs(m.chances));
   rill::tensor_of<rill::of<std::int32_t, 1, length>> window{rill::tensor(rill::dtype::int32, {1, length})};
   std::copy_n(plays.numbers.begin(), length, window.mutable_data<std::int32_t>());
   auto* const w = window.mutable_data<std::int32_t>();
   std::uniform_real_distribution<double> chance;
   for (int i = 0; i < 300; ++i) {
-    auto const p = write(window);
+    auto const p = write(window).to(rill::host);
     auto const* const of_last = p.data<float>() + (length - 1) * kinds;
     double left = chance(random);
     std::int32_t drawn = 0;
