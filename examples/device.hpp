@@ -11,7 +11,9 @@ namespace example {
 /// host, and the session says so on stderr.
 inline rill::session_options with_device(std::string_view device, rill::session_options options = {}) {
   if (device != "gpu") return options;
-  options.log = [](std::string_view text) { std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data()); };
+  options.log = [](std::string_view text) {
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
+  };
   options.devices = {rill::gpu(0)};
   options.soft_placement = true;
   return options;

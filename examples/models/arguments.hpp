@@ -1,4 +1,5 @@
-// The command line of these programs: `program [steps]`, and `program [steps] [--device cpu|gpu]` of those that run on a GPU.
+// The command line of these programs: `program [steps]`, and `program [steps] [--device cpu|gpu]` of those that run on
+// a GPU.
 #pragma once
 #include <charconv>
 #include <cstdio>
@@ -34,8 +35,8 @@ inline arguments parse(int count, char** words, long usual, bool takes_device) {
   return a;
 }
 
-/// Calls `run(steps)`, or `run(steps, device)`, with what is on the command line, and returns what main returns: 0, or 1
-/// with a sentence on stderr. `usual`: the number of steps that are taken without one.
+/// Calls `run(steps)`, or `run(steps, device)`, with what is on the command line, and returns what main returns: 0, or
+/// 1 with a sentence on stderr. `usual`: the number of steps that are taken without one.
 template <class Run> int main_of(int count, char** words, long usual, Run const& run) {
   constexpr bool takes_device = std::is_invocable_v<Run, long, std::string_view>;
   try {

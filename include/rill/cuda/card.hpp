@@ -69,6 +69,27 @@ class stream_owner {
   stream_handle handle_ = nullptr;
 };
 
+/// A point in the order of a stream, for which another stream or the host can wait.
+class event_owner {
+ public:
+  explicit event_owner(card const& on);
+  event_owner(event_owner const&) = delete;
+  event_owner& operator=(event_owner const&) = delete;
+  ~event_owner();
+
+  event_handle get() const noexcept { return handle_; }
+  /// Sets the point behind what has been put on a stream so far. The card's context must be current.
+  void record(stream_handle on) const { on_.driver()(on_.driver().call().record_event, handle_, on); }
+  /// Makes what is put on a stream from now on wait for the point.
+  void order_before(stream_handle later) const {
+    on_.driver()(on_.driver().call().make_stream_wait, later, handle_, 0u);
+  }
+
+ private:
+  card const& on_;
+  event_handle handle_ = nullptr;
+};
+
 }  // namespace rill::cuda
 
 #if RILL_CUDA_RUNTIME
@@ -150,6 +171,14 @@ RILL_CUDA_INLINE stream_owner::stream_owner(card const& on) : on_(on) {
 }
 RILL_CUDA_INLINE stream_owner::~stream_owner() {
   on_.within([&] { return on_.driver().call().destroy_stream(handle_); });
+}
+
+RILL_CUDA_INLINE event_owner::event_owner(card const& on) : on_(on) {
+  auto const current = on.use();
+  on.driver()(on.driver().call().create_event, &handle_, event_without_time);
+}
+RILL_CUDA_INLINE event_owner::~event_owner() {
+  on_.within([&] { return on_.driver().call().destroy_event(handle_); });
 }
 
 }  // namespace rill::cuda

@@ -7,6 +7,7 @@
 
 #include "rill/cuda/card.hpp"
 #include "rill/cuda/gpu_memory.hpp"
+#include "rill/cuda/kernel_stream.hpp"
 #include "rill/cuda/nvrtc.hpp"
 #include "rill/device/device.hpp"
 #include "rill/device/thread_stream.hpp"
@@ -34,7 +35,7 @@ class gpu_device final : public device {
   std::size_t memory_limit() const noexcept override;
   device_speed speed() const noexcept override { return speed_; }
   kernel_table const* kernels() const noexcept override { return &kernels_; }
-  stream& compute() noexcept override { return *compute_; }
+  stream& compute() noexcept override;
   stream& copies_in() noexcept override { return *in_; }
   stream& copies_out() noexcept override { return *out_; }
 
@@ -57,6 +58,9 @@ class gpu_device final : public device {
   void launch(function const& f, launch_shape how, void** parameters) const;
   /// Waits for the kernels on the stream. Called from work on that stream.
   void wait() const;
+  /// Makes copies from now on wait for the kernels that have been launched. Called, before it unlocks a variable, by a
+  /// kernel of an operation that has launched what reads or writes the variable; it needn't wait then.
+  void order_copies_after_kernels() const;
   /// Copies bytes of the GPU to the host. Kernels that are still running are not waited for.
   void read(void* to, void const* from, std::size_t bytes) const;
 
@@ -68,8 +72,9 @@ class gpu_device final : public device {
   kernel_table const& kernels_;
   failure why_;
   device_speed speed_;
-  std::unique_ptr<parts> parts_;                       // null: it is absent
-  std::unique_ptr<thread_stream> compute_, in_, out_;  // destroyed first: their work uses `parts_`
+  std::unique_ptr<parts> parts_;             // null: it is absent
+  std::unique_ptr<thread_stream> in_, out_;  // destroyed first, with the next: their work uses `parts_`
+  std::unique_ptr<cuda::kernel_stream> compute_;
 };
 
 }  // namespace rill
@@ -129,7 +134,7 @@ struct gpu_device::parts {
         target(compiler.newest_for(card->capability())),
         most_blocks(static_cast<unsigned>(card->attribute(cuda::device_attribute::multiprocessors)) * 32),
         kernels(*card),
-        space(*card, name),
+        space(*card, name, kernels.get()),
         memory(*card, space, kernels.get(), limit) {}
 };
 
@@ -197,22 +202,16 @@ RILL_CUDA_INLINE gpu_device::gpu_device(std::string_view which, unsigned number,
     auto const current = present().card->use();
     work.run();
   };
-  compute_ = std::make_unique<thread_stream>([this](stream_work& work) {
-    auto& p = present();
-    auto const current = p.card->use();
-    try {
-      work.run();
-    } catch (...) {
-      p.card->driver().call().wait_for_stream(p.kernels.get());  // for what the work had begun
-      throw;
-    }
-    p.kernels.wait();
-  });
   in_ = std::make_unique<thread_stream>(on_card);
   out_ = std::make_unique<thread_stream>(on_card);
+  if (parts_) compute_ = std::make_unique<cuda::kernel_stream>(*parts_->card, parts_->kernels, parts_->space);
 }
 RILL_CUDA_INLINE gpu_device::~gpu_device() = default;
 
+RILL_CUDA_INLINE stream& gpu_device::compute() noexcept {
+  if (compute_) return *compute_;
+  return *in_;  // its work is told that the GPU is absent
+}
 RILL_CUDA_INLINE gpu_device::parts& gpu_device::present() const {
   if (!parts_) throw error(why_->code(), why_->message(), {}, name_);
   return *parts_;
@@ -257,6 +256,7 @@ RILL_CUDA_INLINE void gpu_device::launch(function const& f, launch_shape how, vo
 }
 
 RILL_CUDA_INLINE void gpu_device::wait() const { parts_->kernels.wait(); }
+RILL_CUDA_INLINE void gpu_device::order_copies_after_kernels() const { parts_->space.order_after_kernels(); }
 RILL_CUDA_INLINE void gpu_device::read(void* to, void const* from, std::size_t bytes) const {
   parts_->space.read(to, from, bytes);
 }

@@ -13,18 +13,30 @@ namespace rill::cuda {
 /// The copies between a GPU's memory and the host's. Each returns when the bytes are there.
 class gpu_space final : public memory_space {
  public:
-  /// `name`: of the device, for errors; it must outlive this.
-  gpu_space(card const& on, std::string const& name) : on_(on), name_(name), in_(on), out_(on) {}
+  /// `name`: of the device, for errors; it must outlive this. `compute`: the stream of kernels.
+  gpu_space(card const& on, std::string const& name, stream_handle compute)
+      : on_(on), name_(name), compute_(compute), in_(on), out_(on), unlocked_(on) {}
 
   std::string_view name() const noexcept override { return name_; }
   void write(void* to, void const* from, std::size_t bytes) override;
   void read(void* to, void const* from, std::size_t bytes) override;
   void copy(void* to, void const* from, std::size_t bytes) override;
 
+  /// Makes copies from now on wait for the kernels that have been launched: called before a variable is unlocked that
+  /// they write or read. Kernels that are launched later come after them anyway. The card's context must be current.
+  void order_after_kernels();
+  /// Ends that: the kernels are done.
+  void kernels_are_done() noexcept { waits_.store(false, std::memory_order_release); }
+
  private:
+  template <class F> void copy_on(stream_owner const& stream, F const& enqueue);
+
   card const& on_;
   std::string const& name_;
+  stream_handle compute_;
   stream_owner in_, out_;
+  event_owner unlocked_;
+  std::atomic<bool> waits_{false};
 };
 
 /// A pool of the driver's with a limit. What is given back stays in the pool.
@@ -61,21 +73,31 @@ class gpu_memory final : public allocator {
 
 namespace rill::cuda {
 
-RILL_CUDA_INLINE void gpu_space::write(void* to, void const* from, std::size_t bytes) {
+template <class F> void gpu_space::copy_on(stream_owner const& stream, F const& enqueue) {
   auto const current = on_.use();
-  on_.driver()(on_.driver().call().copy_in, std::bit_cast<address>(to), from, bytes, in_.get());
-  in_.wait();
+  if (waits_.load(std::memory_order_acquire)) unlocked_.order_before(stream.get());
+  enqueue(on_.driver(), stream.get());
+  stream.wait();
+}
+RILL_CUDA_INLINE void gpu_space::write(void* to, void const* from, std::size_t bytes) {
+  copy_on(in_,
+          [&](driver const& d, stream_handle on) { d(d.call().copy_in, std::bit_cast<address>(to), from, bytes, on); });
 }
 RILL_CUDA_INLINE void gpu_space::read(void* to, void const* from, std::size_t bytes) {
-  auto const current = on_.use();
-  on_.driver()(on_.driver().call().copy_out, to, std::bit_cast<address>(from), bytes, out_.get());
-  out_.wait();
+  copy_on(out_, [&](driver const& d, stream_handle on) {
+    d(d.call().copy_out, to, std::bit_cast<address>(from), bytes, on);
+  });
 }
 RILL_CUDA_INLINE void gpu_space::copy(void* to, void const* from, std::size_t bytes) {
-  auto const current = on_.use();
-  on_.driver()(on_.driver().call().copy_within, std::bit_cast<address>(to), std::bit_cast<address>(from), bytes,
-               in_.get());
-  in_.wait();
+  copy_on(in_, [&](driver const& d, stream_handle on) {
+    unlocked_.record(compute_);  // kernels may just be writing what is copied
+    unlocked_.order_before(on);
+    d(d.call().copy_within, std::bit_cast<address>(to), std::bit_cast<address>(from), bytes, on);
+  });
+}
+RILL_CUDA_INLINE void gpu_space::order_after_kernels() {
+  unlocked_.record(compute_);
+  waits_.store(true, std::memory_order_release);
 }
 
 RILL_CUDA_INLINE gpu_memory::gpu_memory(card const& on, gpu_space& space, stream_handle compute, std::size_t limit)

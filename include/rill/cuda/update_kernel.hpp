@@ -1,5 +1,5 @@
-// Updates of variables in a GPU's memory. Each waits for its kernel before it unlocks the variable, because another
-// step may then read it.
+// Updates of variables in a GPU's memory. A variable is unlocked while its kernel may still run: later kernels come
+// after that in the order of their stream, and copies wait for it.
 #pragma once
 #include "rill/graph/kernel_request.hpp"
 
@@ -28,14 +28,13 @@ kernel fused_update_kernel(kernel_request const& r);
 
 namespace rill::cuda {
 
-// The value is a new one: if the kernel fails, the variable keeps the old one.
 RILL_CUDA_INLINE kernel assign_kernel(kernel_request const& r) {
   auto const& on = static_cast<gpu_device const&>(*r.on);
   kernel k([&on, v = r.variables[0], t = r.inputs[1], memory = r.memory,
             copy = detail::copy_of(on, r.inputs[1])](kernel_call const& call) {
     tensor fresh(t.element, t.shape(), *memory);
     copy(call.in(1), fresh.mutable_raw());
-    on.wait();
+    on.order_copies_after_kernels();
     call.give(0, fresh);
     v->assign(std::move(fresh), call.step.version);
   });
@@ -51,7 +50,7 @@ RILL_CUDA_INLINE kernel initialize_kernel(kernel_request const& r) {
         extents, *memory,
         [&](tensor& value) {
           copy(call.in(1), value.mutable_raw());
-          on.wait();
+          on.order_copies_after_kernels();
         },
         call.step.version);
   });
@@ -81,7 +80,7 @@ inline kernel update_by(kernel_request const& r, program const& p, std::size_t c
       call.give(at, t);
     }
     map(pointers.data());
-    on.wait();
+    on.order_copies_after_kernels();
   });
   k.allocates_outputs = true;
   return k;

@@ -29,6 +29,8 @@ void rill_emulated_fail_launch(unsigned n);
 void rill_emulated_hold_launch(unsigned n);
 /// Lets launches that are held run.
 void rill_emulated_release_launches();
+/// Returns how many launches the driver has taken so far, done or not.
+unsigned long long rill_emulated_launches();
 /// All calls of the device's context fail with `error` until the context is released. Returns whether there is one.
 bool rill_emulated_lose_device(int device, rill::cuda::status error);
 

@@ -12,6 +12,7 @@ struct lies {
   std::condition_variable changed;
   unsigned allocation = 0, page_locked = 0, launch = 0, hold = 0;  // how many calls remain until one fails
   unsigned holds = 0, released = 0;
+  unsigned long long launches = 0;
 };
 lies& told() {
   static auto& made = *new lies;
@@ -47,10 +48,15 @@ bool next_page_locked_fails() {
 }
 launch_fate fate_of_next_launch() {
   std::lock_guard const lock(told().mutex);
+  ++told().launches;
   launch_fate fate;
   fate.fails = due(told().launch);
   if (due(told().hold)) fate.held = ++told().holds;
   return fate;
+}
+unsigned long long launches() {
+  std::lock_guard const lock(told().mutex);
+  return told().launches;
 }
 void wait_for_release(unsigned hold, std::function<bool()> const& ended) {
   std::unique_lock lock(told().mutex);

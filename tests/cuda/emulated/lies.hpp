@@ -19,6 +19,8 @@ struct launch_fate {
   unsigned held = 0;  ///< the number of a hold, or 0
 };
 launch_fate fate_of_next_launch();
+/// Returns how many launches there were so far.
+unsigned long long launches();
 /// Waits until launches were released after this hold, or `ended()`.
 void wait_for_release(unsigned hold, std::function<bool()> const& ended);
 /// Asks `ended` again.
