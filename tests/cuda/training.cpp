@@ -67,7 +67,8 @@ tensor waves(shape const& extents, double step) {
 }
 tensor labels(std::int64_t n, std::int32_t classes) {
   tensor made(dtype::int32, shape{n});
-  for (std::int64_t i = 0; i < n; ++i) made.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(i * 7 % classes);
+  for (std::int64_t i = 0; i < n; ++i)
+    made.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(i * 7 % classes);
   return made;
 }
 
@@ -81,8 +82,7 @@ TEST_F(training_on_gpu, of_a_network_with_two_layers) {
   expect_the_hosts_bits(
       [](graph& g) {
         value const x = placeholder<float, 32, 20>(g), y = placeholder<std::int32_t, 32>(g);
-        value const h =
-            relu(matmul(x, weights(g, "w1", {20, 16}, 0.37)) + weights(g, "b1", {16}, 0.2));
+        value const h = relu(matmul(x, weights(g, "w1", {20, 16}, 0.37)) + weights(g, "b1", {16}, 0.2));
         value const logits = matmul(h, weights(g, "w2", {16, 10}, 0.11)) + weights(g, "b2", {10}, 0.5);
         value const loss = mean(softmax_cross_entropy(logits, y));
         return recorded_model{loss, adam(0.05f).minimize(loss), {{x, waves({32, 20}, 0.7)}, {y, labels(32, 10)}}};
