@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/forked.hpp"
 #include "emulated.hpp"
 #include "rill/rill.hpp"
 
@@ -238,6 +239,21 @@ TEST_F(failing_gpu, whose_kernel_fails_late_fails_the_step_and_those_after_it_an
   failure_of(s);  // the context is lost for good
   auto const here = g.on("cpu:0", [&] { return value(x + 1.f); });
   EXPECT_EQ(tensor(s.run({{x, fed}}, here)).at<float>(3), 2);
+}
+
+TEST_F(failing_gpu, of_a_parent_process_is_refused_in_a_child_and_the_host_goes_on) {
+  if (!children_start_threads) GTEST_SKIP() << "a child starts no threads with the thread sanitizer";
+  session s{g, with_gpu()};
+  tensor const right = s.run({{x, fed}}, there);
+  auto const here = g.on("cpu:0", [&] { return value(x + 1.f); });
+  EXPECT_TRUE(holds_in_a_child([&] {
+    auto const e = refusal([&] { s.run({{x, fed}}, there); });
+    auto const memory = refusal([&] { right.to(host); });
+    return e.code() == code::failed_precondition && e.message().find("before fork()") != std::string::npos &&
+           e.device() == "/device:gpu:0" && memory.code() == code::failed_precondition &&
+           tensor(s.run({{x, fed}}, here)).at<float>(3) == 2;
+  }));
+  EXPECT_TRUE(same_bits(tensor(s.run({{x, fed}}, there)), right));
 }
 
 TEST_F(failing_gpu, that_is_lost_fails_steps) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "rill/base/process.hpp"
 #include "rill/cuda/driver.hpp"
 
 namespace rill::cuda {
@@ -19,11 +20,23 @@ class card {
   ~card();
 
   cuda::driver const& driver() const noexcept { return *driver_; }
-  /// Makes its context current on this thread.
-  context_scope use() const { return {*driver_, context_}; }
+  /// Whether this is a child process of the one that retained the context: CUDA can't be used in it.
+  bool is_of_parent() const noexcept { return forks_ != rill::detail::forks(); }
+  /// Throws error(failed_precondition) in a child process.
+  void expect_own_process() const {
+    if (is_of_parent())
+      throw error(code::failed_precondition,
+                  "the GPU was opened before fork(): CUDA can't be used in the child process. Open it after the fork");
+  }
+  /// Makes its context current on this thread. Throws in a child process.
+  context_scope use() const {
+    expect_own_process();
+    return {*driver_, context_};
+  }
   /// Returns what `f`, which calls the driver, returns in the card's context, or why the context can't be made current.
-  /// For what must not throw.
+  /// For what must not throw; in a child process nothing is called.
   template <class F> status within(F const& f) const noexcept {
+    if (is_of_parent()) return status::not_initialized;
     auto const& call = driver_->call();
     if (auto const refused = call.push_context(context_); refused != status::success) return refused;
     auto const result = f();
@@ -42,6 +55,7 @@ class card {
  private:
   std::shared_ptr<cuda::driver const> driver_;
   device_id id_;
+  unsigned forks_ = rill::detail::forks();
   context context_ = nullptr;
 };
 
@@ -101,7 +115,9 @@ namespace rill::cuda {
 RILL_CUDA_INLINE card::card(std::shared_ptr<cuda::driver const> d, device_id id) : driver_(std::move(d)), id_(id) {
   (*driver_)(driver_->call().retain_primary_context, &context_, id);
 }
-RILL_CUDA_INLINE card::~card() { driver_->call().release_primary_context(id_); }
+RILL_CUDA_INLINE card::~card() {
+  if (!is_of_parent()) driver_->call().release_primary_context(id_);
+}
 
 RILL_CUDA_INLINE int card::attribute(device_attribute which) const {
   int value = 0;

@@ -163,6 +163,7 @@ RILL_CUDA_INLINE void gpu_memory::release(void* p, std::size_t bytes) noexcept {
 }
 
 RILL_CUDA_INLINE std::string gpu_memory::refusal(std::size_t bytes) const {
+  on_.expect_own_process();
   auto const last = detail::last_refusal();
   if (last != status::success && last != status::out_of_memory)
     on_.driver().check(last, on_.driver().call().allocate.symbol);
