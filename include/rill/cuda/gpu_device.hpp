@@ -19,6 +19,10 @@ namespace rill {
 struct gpu_options {
   std::size_t memory = 0;        ///< the limit of its tensors, in bytes; 0: `memory_fraction` of all its memory
   double memory_fraction = 0.9;  ///< above 0, at most 1
+  void* context = nullptr;       ///< a CUcontext of yours, which must outlive the device and its tensors; null: the
+                                 ///< GPU's primary context, which the CUDA runtime uses too
+  void* stream = nullptr;        ///< a CUstream of yours in that context, which must outlive the device, for its
+                                 ///< kernels; null: a stream of its own
 };
 
 /// A GPU. It may be absent: then `absence` says why, and a session with soft placement does without it. The driver
@@ -48,6 +52,8 @@ class gpu_device final : public device {
   allocator& page_locked();
   /// Gives memory that nobody uses back to the driver.
   void trim();
+  /// Returns the CUstream on which its kernels are put. Throws if the GPU is absent.
+  void* stream_of_kernels() const;
 
   /// A kernel on the card.
   struct function;
@@ -95,6 +101,16 @@ namespace rill {
 
 namespace cuda {
 
+inline std::size_t memory_limit(card const& c, gpu_options const& options) {
+  auto const all = c.memory();
+  if (options.memory == 0)
+    return static_cast<std::size_t>(std::floor(static_cast<double>(all) * options.memory_fraction));
+  if (options.memory > all)
+    throw error(code::invalid_argument, "gpu_options::memory asks for " + std::to_string(options.memory) +
+                                            " bytes of a GPU that has " + std::to_string(all));
+  return options.memory;
+}
+
 /// A compiled text on a card.
 struct loaded_text {
   std::shared_ptr<card const> on;
@@ -134,14 +150,14 @@ struct gpu_device::parts {
   };
   std::map<std::string, text> known = {};
 
-  parts(std::shared_ptr<cuda::card const> c, std::string const& name, std::size_t limit)
+  parts(std::shared_ptr<cuda::card const> c, std::string const& name, gpu_options const& options)
       : card(std::move(c)),
         compiler(cuda::open_nvrtc(card->capability(), card->driver().version())),
         target(compiler.newest_for(card->capability())),
         most_blocks(static_cast<unsigned>(card->attribute(cuda::device_attribute::multiprocessors)) * 32),
-        kernels(*card),
+        kernels(*card, static_cast<cuda::stream_handle>(options.stream)),
         space(*card, name, kernels.get()),
-        memory(*card, space, kernels.get(), limit),
+        memory(*card, space, kernels.get(), cuda::memory_limit(*card, options)),
         page_locked(*card) {}
 };
 
@@ -164,16 +180,6 @@ inline void check(gpu_options const& options) {
                                             std::to_string(options.memory_fraction));
 }
 
-inline std::size_t memory_limit(card const& c, gpu_options const& options) {
-  auto const all = c.memory();
-  if (options.memory == 0)
-    return static_cast<std::size_t>(std::floor(static_cast<double>(all) * options.memory_fraction));
-  if (options.memory > all)
-    throw error(code::invalid_argument, "gpu_options::memory asks for " + std::to_string(options.memory) +
-                                            " bytes of a GPU that has " + std::to_string(all));
-  return options.memory;
-}
-
 // The memory of a GPU that is absent.
 inline allocator& memory_of_none() noexcept {
   class none final : public allocator {
@@ -193,11 +199,12 @@ RILL_CUDA_INLINE gpu_device::gpu_device(std::string_view which, unsigned number,
   cuda::check(options);
   try {
     auto const driver = std::make_shared<cuda::driver const>();
-    auto const card = std::make_shared<cuda::card const>(driver, cuda::find_device(*driver, which));
+    auto const card = std::make_shared<cuda::card const>(driver, cuda::find_device(*driver, which),
+                                                         static_cast<cuda::context>(options.context));
     if (card->attribute(cuda::device_attribute::memory_pools) == 0)
       throw error(code::unavailable, "'" + card->name() + "' doesn't support memory pools (cuMemAllocFromPoolAsync)");
     speed_ = cuda::speed_of(*card);
-    parts_ = std::make_unique<parts>(card, name_, cuda::memory_limit(*card, options));
+    parts_ = std::make_unique<parts>(card, name_, options);
     // What is wrong with driver, compiler and GPU together shows here, while a session can still do without it.
     find("extern \"C\" __global__ void nothing() {}\n", "nothing");
   } catch (error const& e) {
@@ -229,6 +236,7 @@ RILL_CUDA_INLINE allocator& gpu_device::memory() noexcept {
 RILL_CUDA_INLINE std::size_t gpu_device::memory_limit() const noexcept { return parts_ ? parts_->memory.limit() : 0; }
 RILL_CUDA_INLINE std::string gpu_device::model() const { return present().card->name(); }
 RILL_CUDA_INLINE allocator& gpu_device::page_locked() { return present().page_locked; }
+RILL_CUDA_INLINE void* gpu_device::stream_of_kernels() const { return present().kernels.get(); }
 RILL_CUDA_INLINE void gpu_device::trim() {
   present().memory.trim();
   present().page_locked.trim();

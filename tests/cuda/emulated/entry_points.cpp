@@ -250,6 +250,10 @@ status cuCtxPopCurrent_v2(rill::cuda::context* to) {
   });
 }
 
+status cuCtxGetDevice(device_id* to) {
+  return in_context([&](context& current) { put(to, current.of().number); });
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // Memory
 
@@ -526,6 +530,7 @@ static_assert(is<decltype(cuMemHostGetDevicePointer_v2), decltype(api::address_o
 static_assert(is<decltype(cuStreamCreate), decltype(api::create_stream)>);
 static_assert(is<decltype(cuStreamDestroy_v2), decltype(api::destroy_stream)>);
 static_assert(is<decltype(cuStreamSynchronize), decltype(api::wait_for_stream)>);
+static_assert(is<decltype(cuCtxGetDevice), decltype(api::device_of_context)>);
 static_assert(is<decltype(cuStreamWaitEvent), decltype(api::make_stream_wait)>);
 static_assert(is<decltype(cuEventCreate), decltype(api::create_event)>);
 static_assert(is<decltype(cuEventDestroy_v2), decltype(api::destroy_event)>);
