@@ -2,7 +2,7 @@
 // the loaded object by their names.
 //
 // Environment variables:
-//   RILL_EMULATED_GPUS            how many devices there are (1), when cuInit is called for the first time
+//   RILL_EMULATED_GPUS            how many devices there are (2), when cuInit is called for the first time
 //   RILL_EMULATED_MEMORY          bytes of each (1 GiB)
 //   RILL_EMULATED_DRIVER_VERSION  as cuDriverGetVersion returns it (13000)
 //   RILL_EMULATED_ORDER           the seed of rill_emulated_set_order (0)
