@@ -35,8 +35,8 @@ driver& the_driver() {
   return *found;
 }
 
-std::vector<cuda::context>& current_contexts() {
-  static thread_local std::vector<cuda::context> current;
+context_stack& current_contexts() {
+  static thread_local constinit context_stack current{};
   return current;
 }
 std::shared_ptr<context> current_context() {
