@@ -26,8 +26,8 @@ std::string convolution_text(convolution_part part, convolution_numbers numbers,
 /// Returns the text of a kernel `add_pixels` that adds the pieces of a derivative with respect to images.
 std::string add_pixels_text(convolution_numbers numbers);
 /// Returns the text of a kernel `convolve` for convolutions of each channel by itself. Its parameters are the addresses
-/// of the two operands and of the result, or of its parts if they are `apart`, a window_form, and, for the derivative
-/// with respect to the filter, the number of images in a part.
+/// of the two operands and of the result, or of its parts if they are `apart`, a window_form, and for a derivative what
+/// text/depthwise.cuh says.
 std::string depthwise_text(convolution_part part, convolution_numbers numbers, bool apart);
 
 /// Returns the factory of a convolution's kernel; null: the operation is another one, or its elements are no floats.
@@ -40,6 +40,7 @@ kernel_factory convolution_kernel_of(op_def const& op, std::span<type const> inp
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <numeric>
 #include <string_view>
 
 #include "rill/cuda/launch.hpp"
@@ -314,12 +315,18 @@ inline kernel depthwise_kernel(kernel_request const& r, convolution_node const& 
         },
         bytes);
   }
-  bool const forward = n.part == convolution_part::result;
-  auto const a = forward ? n.x_at : n.filter_at, b = forward ? n.filter_at : n.y_at, c = forward ? n.y_at : n.x_at;
   auto const how = on.shape_for(static_cast<std::size_t>(elements(r.outputs[0].shape())));
-  return kernel([&on, a, b, c, how, windows = windows_of(s),
-                 run = on.find(depthwise_text(n.part, numbers, false), "convolve")](kernel_call const& call) {
-    launch(on, *run, how, call.pointers[a], call.pointers[b], call.pointers[c], windows);
+  auto const windows = windows_of(s);
+  auto const run = on.find(depthwise_text(n.part, numbers, false), "convolve");
+  if (n.part == convolution_part::result)
+    return kernel([&on, n, how, windows, run](kernel_call const& call) {
+      launch(on, *run, how, call.pointers[n.x_at], call.pointers[n.filter_at], call.pointers[n.y_at], windows);
+    });
+  auto const tap_row = s.stride_y / std::gcd(s.stride_y, s.dilation_y);
+  auto const tap_column = s.stride_x / std::gcd(s.stride_x, s.dilation_x);
+  return kernel([&on, n, how, windows, run, tap_row, tap_column](kernel_call const& call) {
+    launch(on, *run, how, call.pointers[n.filter_at], call.pointers[n.y_at], call.pointers[n.x_at], windows, tap_row,
+           tap_column);
   });
 }
 
@@ -367,17 +374,20 @@ RILL_CUDA_INLINE std::string add_pixels_text(convolution_numbers numbers) {
 
 RILL_CUDA_INLINE std::string depthwise_text(convolution_part part, convolution_numbers numbers, bool apart) {
   std::string const in(name_in_text(numbers.element)), out = detail::result_in_text(numbers.element, apart);
-  bool const of_filter = part == convolution_part::filter_gradient;
-  std::string const what = of_filter                                   ? "convolve_channels_for_filter<"
-                           : part == convolution_part::images_gradient ? "convolve_channels_for_images<"
-                                                                       : "convolve_channels<";
+  std::string what = "convolve_channels<", types = in, parameters, arguments;
+  if (part == convolution_part::images_gradient) {
+    what = "convolve_channels_for_images<";
+    parameters = ", long tap_row, long tap_column", arguments = ", tap_row, tap_column";
+  } else if (part == convolution_part::filter_gradient) {
+    what = "convolve_channels_for_filter<", types += ", " + out;
+    parameters = ", long images_of_part", arguments = ", images_of_part";
+  }
   return "#include \"rill/cuda/text/depthwise.cuh\"\n"
          "extern \"C\" __global__ void convolve(rill::text::global<" +
          in + " const> a, rill::text::global<" + in + " const> b, rill::text::global<" + out +
-         "> result, __grid_constant__ rill::cuda::window_form const windows" +
-         (of_filter ? ", long images_of_part" : "") + ") {\n  rill::text::" + what +
-         std::string(detail::counter_in_text(numbers)) + ", " + in + (of_filter ? ", " + out : "") +
-         ">(a, b, result, windows" + (of_filter ? ", images_of_part" : "") + ");\n}\n";
+         "> result, __grid_constant__ rill::cuda::window_form const windows" + parameters +
+         ") {\n  rill::text::" + what + std::string(detail::counter_in_text(numbers)) + ", " + types +
+         ">(a, b, result, windows" + arguments + ");\n}\n";
 }
 
 RILL_CUDA_INLINE kernel_factory convolution_kernel_of(op_def const& op, std::span<type const> inputs) {

@@ -13,6 +13,7 @@
 namespace rill::text {
 
 using cuda::convolution_form;
+using cuda::divisor;
 using cuda::window_form;
 
 /// A place in an image or beyond it, or a step between two: rows, columns, and elements of the array.
@@ -26,14 +27,15 @@ template <class I> struct place {
   }
 };
 
-/// A number of three digits: each but the first is below an extent.
+/// A number of three digits, each but the first below an extent.
 template <class I> struct digits {
   I first, second, third;
 
-  digits(I number, std::int64_t second_extent, std::int64_t third_extent)
-      : first(number / static_cast<I>(third_extent)), third(number % static_cast<I>(third_extent)) {
-    second = first % static_cast<I>(second_extent);
-    first /= static_cast<I>(second_extent);
+  digits(I number, divisor const& second_extent, divisor const& third_extent) {
+    I const rest = third_extent.divide(number);
+    third = number - rest * static_cast<I>(third_extent);
+    first = second_extent.divide(rest);
+    second = rest - first * static_cast<I>(second_extent);
   }
 };
 
@@ -189,8 +191,8 @@ void add_pixels(global<sum_of<T> const> sums, global<T> images, convolution_form
                 std::int64_t pieces_of_part) {
   auto const& p = form.product;
   add_sums<T, sum_of<T>>(sums, images, p.m * p.n, p.pieces, pieces_of_part, [&](std::int64_t i) {
-    I const n = static_cast<I>(p.n), number = static_cast<I>(i);
-    return pixel_of_images<I>(number / n, form) + number % n;
+    auto const pixel = i / p.n;
+    return pixel_of_images<I>(static_cast<I>(pixel), form) + static_cast<I>(i - pixel * p.n);
   });
 }
 

@@ -5,81 +5,103 @@
 
 namespace rill::text {
 
+/// Adds a product of two elements.
+template <class T> void add_product(sum_of<T>& sum, T a, T b) {
+  sum = multiply_add(static_cast<sum_of<T>>(a), static_cast<sum_of<T>>(b), sum);
+}
+
 /// Computes the convolution with a filter [filter_height, filter_width, channels], a number by a thread.
 template <class I, class T>
 void convolve_channels(global<T const> images, global<T const> filter, global<T> y, window_form const& w) {
-  I const channels = static_cast<I>(w.channels);
+  I const channels = static_cast<I>(w.channels), row = static_cast<I>(w.dilation_y * w.width * w.channels);
+  I const column = static_cast<I>(w.dilation_x * w.channels), dilation_x = static_cast<I>(w.dilation_x);
   for_each_index(w.batch * w.out_height * w.out_width * w.channels, [&](std::int64_t number) {
-    I const channel = static_cast<I>(number) % channels;
-    auto const window = window_of<I>(static_cast<I>(number) / channels, w);
+    I const pixel = w.channels.divide(static_cast<I>(number));
+    I tap = static_cast<I>(number) - pixel * channels;
+    auto line = window_of<I>(pixel, w);
+    line.elements += tap;
     sum_of<T> sum{};
-    for (I i = 0; i < static_cast<I>(w.filter_height); ++i)
+    for (I i = 0; i < static_cast<I>(w.filter_height); ++i) {
+      auto at = line;
       for (I j = 0; j < static_cast<I>(w.filter_width); ++j) {
-        I const tap = (i * static_cast<I>(w.filter_width) + j) * channels + channel;
-        auto const at = window + in_window<I>(tap, w);
-        if (at.is_in(w))
-          sum = multiply_add(static_cast<sum_of<T>>(images[at.elements]), static_cast<sum_of<T>>(filter[tap]), sum);
+        if (at.is_in(w)) add_product<T>(sum, images[at.elements], filter[tap]);
+        at.x += dilation_x, at.elements += column, tap += channels;
       }
+      line.y += static_cast<I>(w.dilation_y), line.elements += row;
+    }
     y[number] = static_cast<T>(sum);
   });
 }
 
-/// The pixel of the result whose window has a tap at some row, or at some column; none if the stride has no such one.
-template <class I> struct pixel_of_tap {
-  I at;
-  bool any;
+/// Goes through the taps along one axis that meet a pixel of the images, and the pixels of the result whose window has
+/// it there, from the last tap to the first.
+template <class I> class tap_walk {
+ public:
+  /// `from_first`: how far the pixel lies from the begin of the first window; `tap_step`: stride / gcd(stride,
+  /// dilation), how far taps lie from each other.
+  tap_walk(I from_first, std::int64_t taps, std::int64_t stride, std::int64_t dilation, std::int64_t tap_step)
+      : tap_(static_cast<I>(taps) - 1),
+        tap_step_(static_cast<I>(tap_step)),
+        step_(static_cast<I>(dilation * tap_step / stride)) {
+    I const by = static_cast<I>(stride), each = static_cast<I>(dilation);
+    I distance = from_first - tap_ * each;
+    while (tap_ >= 0 && distance % by != 0) --tap_, distance += each;
+    at_ = distance / by;
+  }
 
-  /// `from_first`: how far the tap lies from the first window's begin on, less the tap's own distance.
-  pixel_of_tap(I from_first, std::int64_t stride, std::int64_t extent)
-      : at(from_first / static_cast<I>(stride)),
-        any(from_first >= 0 && at * static_cast<I>(stride) == from_first && at < static_cast<I>(extent)) {}
+  bool more() const { return tap_ >= 0; }
+  void next() { tap_ -= tap_step_, at_ += step_; }
+  I tap() const { return tap_; }
+  I at() const { return at_; }
+  bool is_below(std::int64_t extent) const { return at_ >= 0 && at_ < static_cast<I>(extent); }
+
+ private:
+  I tap_, at_, tap_step_, step_;
 };
 
 /// Computes the derivative with respect to the images, a number by a thread, from that of the result: the last tap is
-/// the first.
+/// the first. `tap_row` and `tap_column` are the steps of tap_walk.
 template <class I, class T>
 void convolve_channels_for_images(global<T const> filter, global<T const> change, global<T> images,
-                                  window_form const& w) {
-  using sum_type = sum_of<T>;
+                                  window_form const& w, std::int64_t tap_row, std::int64_t tap_column) {
   I const channels = static_cast<I>(w.channels);
   for_each_index(w.batch * w.height * w.width * w.channels, [&](std::int64_t number) {
-    I const channel = static_cast<I>(number) % channels;
-    digits<I> const pixel(static_cast<I>(number) / channels, w.height, w.width);
-    sum_type sum{};
-    for (I i = static_cast<I>(w.filter_height) - 1; i >= 0; --i) {
-      pixel_of_tap<I> const y(pixel.second + static_cast<I>(w.top - i * w.dilation_y), w.stride_y, w.out_height);
-      for (I j = static_cast<I>(w.filter_width) - 1; y.any && j >= 0; --j) {
-        pixel_of_tap<I> const x(pixel.third + static_cast<I>(w.left - j * w.dilation_x), w.stride_x, w.out_width);
-        if (!x.any) continue;
-        I const from = (pixel.first * static_cast<I>(w.out_height) + y.at) * static_cast<I>(w.out_width) + x.at;
-        sum = multiply_add(static_cast<sum_type>(change[from * channels + channel]),
-                           static_cast<sum_type>(filter[(i * static_cast<I>(w.filter_width) + j) * channels + channel]),
-                           sum);
-      }
+    I const all = w.channels.divide(static_cast<I>(number)), channel = static_cast<I>(number) - all * channels;
+    digits<I> const pixel(all, w.height, w.width);
+    tap_walk<I> const columns(pixel.third + static_cast<I>(w.left), w.filter_width, w.stride_x, w.dilation_x,
+                              tap_column);
+    tap_walk<I> y(pixel.second + static_cast<I>(w.top), w.filter_height, w.stride_y, w.dilation_y, tap_row);
+    sum_of<T> sum{};
+    for (; y.more(); y.next()) {
+      if (!y.is_below(w.out_height)) continue;
+      I const line = (pixel.first * static_cast<I>(w.out_height) + y.at()) * static_cast<I>(w.out_width);
+      for (auto x = columns; x.more(); x.next())
+        if (x.is_below(w.out_width))
+          add_product<T>(sum, change[(line + x.at()) * channels + channel],
+                         filter[(y.tap() * static_cast<I>(w.filter_width) + x.tap()) * channels + channel]);
     }
     images[number] = static_cast<T>(sum);
   });
 }
 
-/// The derivative of one row of the result's pixels with respect to an element of the filter.
+/// Returns the derivative of one row of the result's pixels with respect to an element of the filter.
 template <class I, class T>
 sum_of<T> filter_sum_of_row(global<T const> images, global<T const> change, I row, I element, window_form const& w) {
   I const channels = static_cast<I>(w.channels), out_width = static_cast<I>(w.out_width);
-  auto const in = in_window<I>(element, w);
+  I const stride = static_cast<I>(w.stride_x);
+  auto at = window_of<I>(row * out_width, w) + in_window<I>(element, w);
+  I from = row * out_width * channels + element - w.channels.divide(element) * channels;
   sum_of<T> sum{};
   for (I x = 0; x < out_width; ++x) {
-    I const pixel = row * out_width + x;
-    auto const at = window_of<I>(pixel, w) + in;
-    if (at.is_in(w))
-      sum = multiply_add(static_cast<sum_of<T>>(images[at.elements]),
-                         static_cast<sum_of<T>>(change[pixel * channels + element % channels]), sum);
+    if (at.is_in(w)) add_product<T>(sum, images[at.elements], change[from]);
+    at.x += stride, at.elements += stride * channels, from += channels;
   }
   return sum;
 }
 
-/// Computes the derivative with respect to the filter from that of the result, or the sums of its parts:
-/// `images_of_part` images each. A block of 256 threads has 32 elements of a part; 8 rows of pixels are summed at once,
-/// and their sums added in the order of rows. A row outside of the images adds 0, which changes no sum: none is -0.
+/// Computes the derivative with respect to the filter from that of the result, or the sums of its parts of
+/// `images_of_part` images each. A block of 256 threads has 32 elements of a part: 8 rows of pixels are summed at once,
+/// and their sums are added in the order of rows. A row outside of the images adds 0, which changes no sum: none is -0.
 template <class I, class T, class R>
 void convolve_channels_for_filter(global<T const> images, global<T const> change, global<R> to, window_form const& w,
                                   std::int64_t images_of_part) {
@@ -90,14 +112,14 @@ void convolve_channels_for_filter(global<T const> images, global<T const> change
   int const column = static_cast<int>(threadIdx.x) % across, line = static_cast<int>(threadIdx.x) / across;
   for (std::int64_t unit = blockIdx.x; unit < groups * parts; unit += gridDim.x) {
     std::int64_t const part = unit / groups, element = unit % groups * across + column;
-    std::int64_t const begin = part * images_of_part * w.out_height;
-    std::int64_t const last = (part + 1) * images_of_part, end = (last < w.batch ? last : w.batch) * w.out_height;
+    std::int64_t const begin = part * images_of_part * w.out_height, last = (part + 1) * images_of_part;
+    std::int64_t const end = (last < w.batch ? last : w.batch) * w.out_height;
     sum_of<T> all{};
     for (std::int64_t first = begin; first < end; first += rows) {
-      sums[line][column] = sum_of<T>{};
-      if (first + line < end && element < size)
-        sums[line][column] =
-            filter_sum_of_row<I>(images, change, static_cast<I>(first + line), static_cast<I>(element), w);
+      bool const any = first + line < end && element < size;
+      sums[line][column] =
+          any ? filter_sum_of_row<I>(images, change, static_cast<I>(first + line), static_cast<I>(element), w)
+              : sum_of<T>{};
       __syncthreads();
       for (int i = 0; i < rows; ++i) all = all + sums[i][column];
       __syncthreads();
