@@ -1,7 +1,9 @@
 #include "rill/cuda/convolution_kernel.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <set>
 #include <string>
@@ -10,6 +12,7 @@
 #include "on_both.hpp"
 #include "real_nvrtc.hpp"
 #include "rill/cuda/product_kernel.hpp"
+#include "rill/cuda/text/convolution_form.hpp"
 
 namespace rill {
 namespace {
@@ -137,7 +140,115 @@ TEST_P(convolution_kernels, have_the_hosts_bits_of_transposed_convolutions) {
   compare_transposed({1, 3, 2, 2}, {3, 3, 4, 2}, {.stride = {2, 2}, .size = {5, 4}});
   compare_transposed({0, 3, 2, 2}, {3, 3, 4, 2}, {.stride = {2, 2}});
 }
+TEST_P(convolution_kernels, have_the_hosts_bits_however_they_are_distributed) {
+  int const large = cuda::product_plan{GetParam(), {}}.large_side();
+  for (auto const& choices : {cuda::convolution_choices{large, false, false}, {large, true, true}, {32, false, true}}) {
+    make = [&](kernel_request const& r) { return cuda::convolution_kernel(r, choices); };
+    compare_parts({{2, 7, 6, 3}, {3, 2, 3, 5}, {.stride = {2, 1}, .dilation = {1, 2}}});
+    compare_parts({{1, 9, 8, 33}, {2, 2, 33, 65}, {.stride = {1, 2}}});
+    compare_parts({{2, 7, 6, 5}, {3, 2, 5}, {.stride = {2, 3}, .dilation = {3, 2}}});
+  }
+}
+TEST_P(convolution_kernels, multiply_zeros_beyond_images_by_what_is_not_finite) {
+  auto const infinite = test::filled(GetParam(), {2, 3, 2, 4}, [](std::int64_t i) {
+    return i % 11 == 5 ? std::nan("") : i % 7 == 3 ? std::numeric_limits<double>::infinity() : 1. / (1 + double(i));
+  });
+  auto const images = numbers({1, 3, 3, 2}, 1);
+  compare({images, infinite}, [](auto const& in) { return conv2d(in[0], in[1], {}); }, "an infinite filter");
+  compare(
+      {images, numbers({3, 3, 2, 4}, 2),
+       test::filled(GetParam(), {1, 3, 3, 4},
+                    [](std::int64_t i) { return i == 7 ? -std::numeric_limits<double>::infinity() : 1; })},
+      [](auto const& in) { return conv2d_filter_gradient(in[0], in[1], in[2], {}); }, "an infinite gradient");
+}
 INSTANTIATE_TEST_SUITE_P(each_type, convolution_kernels, testing::ValuesIn(floats),
+                         [](auto const& i) { return std::string(name(i.param)); });
+
+// Operations that are made of convolutions, with their derivatives, in sessions that have no soft placement.
+struct convolution_nodes : test::on_emulated_gpu {
+  // Compares what `f` records of these operands, and the derivatives of its sum.
+  template <class F> void compare(std::vector<shape> const& operands, F const& f) {
+    auto const device = gpu(0);
+    graph g;
+    std::vector<value> in;
+    std::vector<feed> feeds;
+    for (auto const& extents : operands) {
+      in.push_back(placeholder(g, type(dtype::float32, extents)));
+      feeds.emplace_back(in.back(), test::filled(dtype::float32, extents, [](std::int64_t i) { return i % 7 - 3; }));
+    }
+    auto const record = [&] {
+      auto const y = f(in);
+      auto all = gradients(sum(y * y), in);
+      all.push_back(y);
+      return all;
+    };
+    std::vector<value> there, here;
+    g.on("gpu:0", [&] { there = record(); });
+    g.on("cpu:0", [&] { here = record(); });
+    session s{g, {.devices = {device}}};
+    auto const a = s.run(std::span<feed const>(feeds), there), b = s.run(std::span<feed const>(feeds), here);
+    for (std::size_t i = 0; i < a.size(); ++i) test::expect_same_numbers(a[i].to(host), b[i], std::to_string(i));
+  }
+};
+
+TEST_F(convolution_nodes, run_on_a_gpu) {
+  compare({{2, 5, 4, 3}, {3, 2, 3, 2}}, [](auto const& in) { return conv2d(in[0], in[1], {.stride = {2, 1}}); });
+  compare({{2, 5, 4, 3}, {3, 2, 2, 3}},
+          [](auto const& in) { return conv2d_transpose(in[0], in[1], {.stride = {2, 1}}); });
+  compare({{2, 5, 4, 3}, {3, 2, 3}}, [](auto const& in) { return depthwise_conv2d(in[0], in[1], {.stride = {2, 1}}); });
+}
+TEST_F(convolution_nodes, of_sequences_and_groups_run_on_a_gpu) {
+  compare({{2, 9, 3}, {3, 3, 2}}, [](auto const& in) { return conv1d(in[0], in[1], {.stride = 2}); });
+  compare({{1, 4, 5, 4}, {2, 2, 2, 6}}, [](auto const& in) { return grouped_conv2d(in[0], in[1], 2); });
+  compare({{1, 4, 5, 2}, {2, 2, 2, 3}}, [](auto const& in) { return depthwise_conv2d(in[0], in[1], {}); });
+}
+
+TEST(divisors, divide_as_integers_do) {
+  std::mt19937_64 random(1);
+  for (std::int64_t const by : {1l, 2l, 3l, 7l, 64l, 255l, 641l, 65535l, 65537l, 1l << 30, (1l << 30) + 1, 2147483647l})
+    for (int i = 0; i < 1000; ++i) {
+      auto const some = static_cast<std::int64_t>(random() >> (33 + i % 31));
+      std::int64_t const near = some / by * by;  // the quotients of it and of its neighbours differ
+      for (auto const number : {some, near, std::max<std::int64_t>(near - 1, 0), std::int64_t{2147483647}}) {
+        ASSERT_EQ(cuda::divisor(by).divide(static_cast<int>(number)), number / by) << number << " / " << by;
+        ASSERT_EQ(cuda::divisor(by).divide(number), number / by);
+      }
+    }
+  EXPECT_EQ(cuda::divisor(1l << 40).divide(std::int64_t{5} << 40), 5);
+  EXPECT_EQ(cuda::divisor(0), 0);  // the extent of an array that is empty
+}
+
+TEST(convolution_kernel_of, has_convolutions_of_floats) {
+  type const x(dtype::float32, {1, 2, 2, 1}), labels(dtype::int32, {1, 2, 2, 1}), z(dtype::complex64, {1, 2, 2, 1});
+  auto const has = [](op_def const& op, std::vector<type> const& inputs) {
+    return cuda::convolution_kernel_of(op, inputs) != nullptr;
+  };
+  EXPECT_TRUE(has(definition<ops::conv2d_op>(), {x, x}));
+  EXPECT_TRUE(has(definition<ops::conv2d_input_gradient_op>(), {labels, x, x}));  // its extents alone are used
+  EXPECT_FALSE(has(definition<ops::conv2d_op>(), {z, z}));
+  EXPECT_FALSE(has(definition<ops::add_op>(), {x, x}));
+}
+
+// Every text, for each kind of card.
+struct convolution_text_of : test::on_real_nvrtc, testing::WithParamInterface<dtype> {};
+TEST_P(convolution_text_of, is_compiled_by_nvrtc) {
+  using enum cuda::convolution_part;
+  std::set<std::string> texts;
+  for (bool const wide : {false, true}) {
+    cuda::convolution_numbers const numbers{GetParam(), wide};
+    texts.insert(cuda::add_pixels_text(numbers));
+    for (auto const part : {result, images_gradient, filter_gradient}) {
+      texts.insert(cuda::depthwise_text(part, numbers, false));
+      for (int const side : {32, cuda::product_plan{GetParam(), {}}.large_side()})
+        texts.insert(cuda::convolution_text(part, numbers, side, wide));
+      texts.insert(cuda::convolution_text(part, numbers, 32, !wide));
+    }
+    texts.insert(cuda::depthwise_text(filter_gradient, numbers, true));
+  }
+  for (int const capability : GetParam() == dtype::float32 ? std::vector{80, 90, 100} : std::vector{90})
+    for (auto const& text : texts) EXPECT_FALSE(compiler->compile(text, capability).empty());
+}
+INSTANTIATE_TEST_SUITE_P(each_type, convolution_text_of, testing::ValuesIn(floats),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 }  // namespace

@@ -1,11 +1,13 @@
 // Convolutions of images and their derivatives as kernels of a GPU.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "rill/cuda/gpu_device.hpp"
 #include "rill/device/device.hpp"
+#include "rill/graph/kernel_request.hpp"
 #include "rill/type/dtype.hpp"
 
 namespace rill::cuda {
@@ -30,6 +32,16 @@ std::string add_pixels_text(convolution_numbers numbers);
 /// text/depthwise.cuh says.
 std::string depthwise_text(convolution_part part, convolution_numbers numbers, bool apart);
 
+/// What a kernel may do in several ways that give the same bits.
+struct convolution_choices {
+  int side;          ///< of the tiles of a product
+  bool into_blocks;  ///< whether the depth is cut into blocks, or into parts (product_plan::cut)
+  bool wide;         ///< whether counters have 64 bits
+};
+/// Returns the kernel of a node that convolution_kernel_of has a factory for. Its extents make these choices, unless
+/// they are given.
+kernel convolution_kernel(kernel_request const& r, std::optional<convolution_choices> const& choices = {});
+
 /// Returns the factory of a convolution's kernel; null: the operation is another one, or its elements are no floats.
 kernel_factory convolution_kernel_of(op_def const& op, std::span<type const> inputs);
 
@@ -42,6 +54,7 @@ kernel_factory convolution_kernel_of(op_def const& op, std::span<type const> inp
 #include <memory>
 #include <numeric>
 #include <string_view>
+#include <unordered_map>
 
 #include "rill/cuda/launch.hpp"
 #include "rill/cuda/map_text.hpp"
@@ -144,9 +157,11 @@ struct planned_convolution {
   product_plan plan;
   convolution_form form;
 
-  planned_convolution(dtype element, product_form const& product, convolution_shape const& s)
+  planned_convolution(dtype element, product_form const& product, convolution_shape const& s,
+                      std::optional<convolution_choices> const& choices)
       : plan{element, product}, form{{}, windows_of(s)} {
-    choose_cut(plan);
+    if (choices) plan.cut(choices->side, choices->into_blocks);
+    else choose_cut(plan);
     form.product = plan.form;
   }
 };
@@ -154,8 +169,9 @@ struct planned_convolution {
 /// The products that compute a part of a convolution: one, or one for each phase of the strides.
 class convolution_products {
  public:
-  convolution_products(convolution_part part, dtype element, convolution_shape const& s)
-      : part_(part), element_(element), shape_(s) {}
+  convolution_products(convolution_part part, dtype element, convolution_shape const& s,
+                       std::optional<convolution_choices> const& choices)
+      : part_(part), element_(element), shape_(s), choices_(choices) {}
 
   /// Calls f(planned) for each product that has results.
   template <class F> void for_each(F const& f) const {
@@ -180,12 +196,13 @@ class convolution_products {
     return {element_,
             by_pixels ? product_of(s.pixels(), s.out_channels, s.elements(), s.out_channels)
                       : product_of(s.elements(), s.out_channels, s.pixels(), s.out_channels),
-            s};
+            s, choices_};
   }
   planned_convolution of_phase(rill::kernels::detail::phase const& y, rill::kernels::detail::phase const& x) const {
     auto const& s = shape_;
     auto const back = rill::kernels::detail::backward_shape(s, y, x);
-    planned_convolution each{element_, product_of(back.pixels(), back.out_channels, back.elements(), 1), back};
+    planned_convolution each{element_, product_of(back.pixels(), back.out_channels, back.elements(), 1), back,
+                             choices_};
     auto const tap = s.channels * s.out_channels, line = s.width * s.channels;
     each.form.images = {(y.last_tap * s.filter_width + x.last_tap) * tap,
                         y.tap_step * s.filter_width * tap,
@@ -200,14 +217,15 @@ class convolution_products {
   convolution_part part_;
   dtype element_;
   convolution_shape shape_;
+  std::optional<convolution_choices> choices_;
 };
 
 /// A convolution, or a derivative of one, that is compiled for a GPU.
 class bound_convolution {
  public:
-  bound_convolution(gpu_device const& on, convolution_part part, dtype element, convolution_shape const& s)
-      : on_(on), products_(part, element, s) {
-    convolution_numbers const numbers{element, needs_wide_counters(s)};
+  bound_convolution(gpu_device const& on, convolution_part part, convolution_numbers numbers,
+                    convolution_shape const& s, std::optional<convolution_choices> const& choices)
+      : on_(on), products_(part, numbers.element, s, choices) {
     products_.for_each([&](planned_convolution const& each) {
       scratch_ = std::max(scratch_, each.plan.scratch());
       auto& multiply = kernel_of(each.plan);
@@ -216,7 +234,7 @@ class bound_convolution {
       if (!apart || add_) return;
       by_pixels_ = part == convolution_part::images_gradient;
       add_ = by_pixels_ ? on.find(add_pixels_text(numbers), "add_pixels")
-                        : on.find(add_pieces_text(element), "add_pieces");
+                        : on.find(add_pieces_text(numbers.element), "add_pieces");
     });
   }
 
@@ -253,8 +271,9 @@ class bound_convolution {
   function add_;
 };
 
-inline kernel convolution_kernel(kernel_request const& r, convolution_node const& n) {
-  bound_convolution run(static_cast<gpu_device const&>(*r.on), n.part, r.outputs[0].element, n.shape());
+inline kernel kernel_of_products(gpu_device const& on, convolution_numbers numbers, convolution_node const& n,
+                                 std::optional<convolution_choices> const& choices) {
+  bound_convolution run(on, n.part, numbers, n.shape(), choices);
   auto const bytes = run.scratch();
   // A derivative with respect to images reads windows of the result.
   bool const backward = n.part == convolution_part::images_gradient;
@@ -301,11 +320,8 @@ class bound_depthwise_filter {
   std::shared_ptr<gpu_device::function const> run_, add_;
 };
 
-inline kernel depthwise_kernel(kernel_request const& r, convolution_node const& n) {
+inline kernel depthwise_kernel(gpu_device const& on, convolution_numbers numbers, convolution_node const& n) {
   auto const s = n.shape();
-  auto const& on = static_cast<gpu_device const&>(*r.on);
-  convolution_numbers const numbers{r.outputs[0].element, needs_wide_counters(s)};
-  if (elements(r.outputs[0].shape()) == 0) return kernel([](kernel_call const&) {});
   if (n.part == convolution_part::filter_gradient) {
     bound_depthwise_filter run(on, numbers, s);
     auto const bytes = run.scratch();
@@ -315,7 +331,8 @@ inline kernel depthwise_kernel(kernel_request const& r, convolution_node const& 
         },
         bytes);
   }
-  auto const how = on.shape_for(static_cast<std::size_t>(elements(r.outputs[0].shape())));
+  auto const how =
+      on.shape_for(static_cast<std::size_t>(elements((n.part == convolution_part::result ? n.y : n.x).shape())));
   auto const windows = windows_of(s);
   auto const run = on.find(depthwise_text(n.part, numbers, false), "convolve");
   if (n.part == convolution_part::result)
@@ -330,11 +347,22 @@ inline kernel depthwise_kernel(kernel_request const& r, convolution_node const& 
   });
 }
 
-template <convolution_node (*Node)(kernel_request const&)> kernel convolution_kernel_by(kernel_request const& r) {
-  return convolution_kernel(r, Node(r));
-}
-template <convolution_node (*Node)(kernel_request const&)> kernel depthwise_kernel_by(kernel_request const& r) {
-  return depthwise_kernel(r, Node(r));
+/// The operations that are convolutions.
+struct convolution_operation {
+  convolution_node (*node)(kernel_request const&);
+  bool by_channels = false;
+};
+inline convolution_operation const* find_convolution(op_def const& op) {
+  static std::unordered_map<op_def const*, convolution_operation> const all{
+      {&definition<ops::conv2d_op>(), {result_node}},
+      {&definition<ops::conv2d_input_gradient_op>(), {images_gradient_node}},
+      {&definition<ops::conv2d_filter_gradient_op>(), {filter_gradient_node}},
+      {&definition<ops::conv2d_transpose_op>(), {transposed_node}},
+      {&definition<ops::depthwise_conv2d_op>(), {result_node, true}},
+      {&definition<ops::depthwise_conv2d_input_gradient_op>(), {images_gradient_node, true}},
+      {&definition<ops::depthwise_conv2d_filter_gradient_op>(), {filter_gradient_node, true}}};
+  auto const at = all.find(&op);
+  return at == all.end() ? nullptr : &at->second;
 }
 
 inline std::string_view counter_in_text(convolution_numbers numbers) { return numbers.wide ? "long" : "int"; }
@@ -390,22 +418,22 @@ RILL_CUDA_INLINE std::string depthwise_text(convolution_part part, convolution_n
          ">(a, b, result, windows" + arguments + ");\n}\n";
 }
 
+RILL_CUDA_INLINE kernel convolution_kernel(kernel_request const& r, std::optional<convolution_choices> const& choices) {
+  if (elements(r.outputs[0].shape()) == 0) return kernel([](kernel_call const&) {});
+  auto const& what = *detail::find_convolution(*r.at.op);
+  auto const& on = static_cast<gpu_device const&>(*r.on);
+  auto const n = what.node(r);
+  bool const wide = choices ? choices->wide : detail::needs_wide_counters(n.shape());
+  convolution_numbers const numbers{r.outputs[0].element, wide};
+  return what.by_channels ? detail::depthwise_kernel(on, numbers, n)
+                          : detail::kernel_of_products(on, numbers, n, choices);
+}
+
 RILL_CUDA_INLINE kernel_factory convolution_kernel_of(op_def const& op, std::span<type const> inputs) {
-  static kernel_table const all = [] {
-    kernel_table t;
-    using namespace detail;
-    t.add(definition<ops::conv2d_op>(), convolution_kernel_by<result_node>);
-    t.add(definition<ops::conv2d_input_gradient_op>(), convolution_kernel_by<images_gradient_node>);
-    t.add(definition<ops::conv2d_filter_gradient_op>(), convolution_kernel_by<filter_gradient_node>);
-    t.add(definition<ops::conv2d_transpose_op>(), convolution_kernel_by<transposed_node>);
-    t.add(definition<ops::depthwise_conv2d_op>(), depthwise_kernel_by<result_node>);
-    t.add(definition<ops::depthwise_conv2d_input_gradient_op>(), depthwise_kernel_by<images_gradient_node>);
-    t.add(definition<ops::depthwise_conv2d_filter_gradient_op>(), depthwise_kernel_by<filter_gradient_node>);
-    return t;
-  }();
   // The first operands may only give extents; the last one has elements of the result's type.
   bool const floats = !inputs.empty() && dtypes::floats.contains(inputs.back().element);
-  return floats ? all.find(op) : nullptr;
+  if (!floats || !detail::find_convolution(op)) return nullptr;
+  return [](kernel_request const& r) { return convolution_kernel(r); };
 }
 
 }  // namespace rill::cuda
