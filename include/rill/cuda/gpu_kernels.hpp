@@ -14,6 +14,7 @@ kernel_table const& gpu_kernels();
 #include <span>
 #include <unordered_map>
 
+#include "rill/cuda/convolution_kernel.hpp"
 #include "rill/cuda/copy_form.hpp"
 #include "rill/cuda/copy_kernel.hpp"
 #include "rill/cuda/map_kernel.hpp"
@@ -58,6 +59,7 @@ inline kernel_factory factory_of(node const& n, std::span<type const> inputs) {
   if (!each([](type const& t) { return is_in_text(t.element); })) return nullptr;
   if (is_product(*n.op)) return has_product(inputs[0].element) ? product_kernel : nullptr;
   if (auto const make = row_kernel_of(*n.op, inputs)) return make;
+  if (auto const make = convolution_kernel_of(*n.op, inputs)) return make;
   bool const adds = n.op == &definition<ops::assign_add_op>() || n.op == &definition<ops::assign_sub_op>();
   if (adds && inputs[1].element == dtype::boolean) return nullptr;
   return listed(*n.op, false);
