@@ -161,7 +161,7 @@ class on_both : public on_emulated_gpu {
 
   // In place, an output has the memory of an input that it may share.
   failure run_there(one_node& n, std::vector<tensor> const& inputs, bool in_place, std::vector<tensor>& found) {
-    auto const make = cuda::row_kernel_of(*n.at->op, n.in);
+    auto const make = on->kernels()->rule()(*n.at, n.in);
     if (make == nullptr) return as_failure(error(code::internal, "there is no kernel"));
     auto const k = make(n.request(on.get()));
     std::vector<tensor> in, out;
