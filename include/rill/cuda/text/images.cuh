@@ -107,9 +107,8 @@ struct resized_axis {
 template <class A>
 void find_shares(global<pixels_reached> reached, global<shares<A>> all, image_change<long> const& c, bool linear) {
   resized_axis const down{c.x.height, c.y.height, linear}, across{c.x.width, c.y.width, linear};
-  for_each_index(down.to + across.to, [&](long i) {
-    all[i] = i < down.to ? down.shares_in<A>(i) : across.shares_in<A>(i - down.to);
-  });
+  for_each_index(down.to + across.to,
+                 [&](long i) { all[i] = i < down.to ? down.shares_in<A>(i) : across.shares_in<A>(i - down.to); });
   for_each_index(down.from + across.from, [&](long i) {
     reached[i] = i < down.from ? down.reached_from(i) : across.reached_from(i - down.from);
   });

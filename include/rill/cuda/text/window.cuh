@@ -15,8 +15,7 @@ using cuda::image_windows;
 using cuda::pixel;
 
 /// What elements are compared and added as: 16-bit floats as float.
-template <class T>
-using pooled = std::conditional_t<std::is_same_v<T, half> || std::is_same_v<T, bfloat16>, float, T>;
+template <class T> using pooled = std::conditional_t<std::is_same_v<T, half> || std::is_same_v<T, bfloat16>, float, T>;
 
 /// Calls f(number) for each element of x in the window of an element of y, row by row.
 template <class Index, class F>
@@ -37,7 +36,8 @@ template <class V> constexpr V least_value() {
   if constexpr (std::is_floating_point_v<V>) return -std::numeric_limits<V>::infinity();
   else return std::numeric_limits<V>::min();
 }
-/// The first of the largest elements of a window, or its first NaN. Of no elements: `number` is -1, the value the least.
+/// The first of the largest elements of a window, or its first NaN. Of no elements: `number` is -1, the value the
+/// least.
 template <class V, class Index> struct largest_element {
   Index number = -1;
   V value = least_value<V>();
@@ -54,8 +54,7 @@ largest_element<pooled<T>, Index> largest_in_window(global<T const> x, image_win
 }
 
 /// Each function below computes `n` elements.
-template <class T, class Index>
-void max_pool(global<T const> x, global<T> y, Index n, image_windows<Index> const& w) {
+template <class T, class Index> void max_pool(global<T const> x, global<T> y, Index n, image_windows<Index> const& w) {
   for_each_index(n, [&](Index i) { y[i] = static_cast<T>(largest_in_window(x, w, i).value); });
 }
 /// Finds the numbers of the largest elements of windows.
@@ -90,8 +89,7 @@ template <class V, class Index> V elements_in_window(image_windows<Index> const&
                                       : static_cast<long>(rows.end - rows.begin) * (columns.end - columns.begin);
   return static_cast<V>(count < 1 ? 1 : count);
 }
-template <class T, class Index>
-void avg_pool(global<T const> x, global<T> y, Index n, image_windows<Index> const& w) {
+template <class T, class Index> void avg_pool(global<T const> x, global<T> y, Index n, image_windows<Index> const& w) {
   using V = pooled<T>;
   for_each_index(n, [&](Index i) {
     auto const of = w.y.place(i);
