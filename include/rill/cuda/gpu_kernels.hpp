@@ -23,6 +23,7 @@ kernel_table const& gpu_kernels();
 #include "rill/cuda/reduce_kernel.hpp"
 #include "rill/cuda/row_kernels.hpp"
 #include "rill/cuda/update_kernel.hpp"
+#include "rill/cuda/window_kernel.hpp"
 
 namespace rill::cuda {
 
@@ -56,6 +57,7 @@ inline kernel_factory factory_of(node const& n, std::span<type const> inputs) {
     return has_text(*decode<ops::fused_update_op::attributes>(n.attributes).what) ? fused_update_kernel : nullptr;
   if (each([](type const& t) { return t.element != dtype::string; }))
     if (auto const make = listed(*n.op, true)) return make;
+  if (auto const make = window_kernel_of(*n.op)) return make;
   if (!each([](type const& t) { return is_in_text(t.element); })) return nullptr;
   if (is_product(*n.op)) return has_product(inputs[0].element) ? product_kernel : nullptr;
   if (auto const make = row_kernel_of(*n.op, inputs)) return make;
