@@ -16,9 +16,11 @@ kernel_table const& gpu_kernels();
 
 #include "rill/cuda/copy_form.hpp"
 #include "rill/cuda/copy_kernel.hpp"
+#include "rill/cuda/finite_kernel.hpp"
 #include "rill/cuda/map_kernel.hpp"
 #include "rill/cuda/map_text.hpp"
 #include "rill/cuda/product_kernel.hpp"
+#include "rill/cuda/random_kernel.hpp"
 #include "rill/cuda/reduce_kernel.hpp"
 #include "rill/cuda/row_kernels.hpp"
 #include "rill/cuda/update_kernel.hpp"
@@ -35,7 +37,9 @@ inline kernel_factory listed(op_def const& op, bool moves) {
       {&definition<ops::fill_op>(), spread_kernel},
       {&definition<ops::assign_add_op>(), assign_add_kernel},
       {&definition<ops::assign_sub_op>(), assign_sub_kernel}},
-      any{{&definition<ops::assign_op>(), assign_kernel}, {&definition<ops::initialize_op>(), initialize_kernel}};
+      any{{&definition<ops::assign_op>(), assign_kernel},
+          {&definition<ops::initialize_op>(), initialize_kernel},
+          {&definition<ops::check_numerics_op>(), check_numerics_kernel}};
   auto const& all = moves ? any : numbers;
   auto const at = all.find(&op);
   if (at != all.end()) return at->second;
@@ -58,6 +62,7 @@ inline kernel_factory factory_of(node const& n, std::span<type const> inputs) {
   if (!each([](type const& t) { return is_in_text(t.element); })) return nullptr;
   if (is_product(*n.op)) return has_product(inputs[0].element) ? product_kernel : nullptr;
   if (auto const make = row_kernel_of(*n.op, inputs)) return make;
+  if (auto const make = random_kernel_of(*n.op)) return make;
   bool const adds = n.op == &definition<ops::assign_add_op>() || n.op == &definition<ops::assign_sub_op>();
   if (adds && inputs[1].element == dtype::boolean) return nullptr;
   return listed(*n.op, false);
