@@ -160,16 +160,17 @@ tensor logits(dtype element, std::int64_t rows, std::int64_t n) {
 }
 
 TEST_P(floats_on_gpu, choose_the_hosts_classes) {
-  for (std::int64_t const n : {1, 2, 31, 32, 33, 1000})
-    for (std::int64_t const rows : {0, 1, 3, 70})
-      for (std::int64_t const samples : {-1, 0, 1, 65})
-        compare(
-            [&](graph& g) {
-              auto const x = constant(g, logits(element, rows, n));
-              return values{categorical(x, samples), categorical(x, samples, dtype::int64)};
-            },
-            of("categorical") + " with " + std::to_string(n) + " classes, " + std::to_string(rows) + " rows, " +
-                std::to_string(samples) + " samples");
+  for (std::int64_t const n : {1, 2, 31, 32, 33, 333})
+    compare(
+        [&](graph& g) {
+          values all;
+          for (std::int64_t const rows : {0, 1, 19})
+            for (std::int64_t const samples : {-1, 0, 1, 65})
+              for (auto const index : {dtype::int32, dtype::int64})
+                all.push_back(categorical(constant(g, logits(element, rows, n)), samples, index));
+          return all;
+        },
+        of("categorical") + " with " + std::to_string(n) + " classes");
 }
 
 struct integers_on_gpu : random_on_gpu, testing::WithParamInterface<dtype> {};
@@ -218,16 +219,28 @@ TEST_F(random_on_gpu, names_a_row_of_logits_that_is_no_distribution_as_the_host_
 }
 
 // Iterations draw by other words than the step. Tagged execution has several iterations at once.
+value looped_draws(graph& g) {
+  auto const looped =
+      while_loop([](auto i, auto const&) { return i < 5; },
+                 [](auto i, auto const& x) { return std::tuple{i + 1, x * 0.5f + uniform_like(x) + poisson(abs(x))}; },
+                 constant(g, 0), normal<float, 33>(g));
+  return std::get<1>(looped) * 2.f;
+}
 TEST_F(random_on_gpu, are_the_hosts_in_each_iteration_of_a_loop) {
-  auto const record = [](graph& g) {
-    auto const looped = while_loop(
-        [](auto i, auto const&) { return i < 5; },
-        [](auto i, auto const& x) { return std::tuple{i + 1, x * 0.5f + uniform_like(x) + poisson(abs(x))}; },
-        constant(g, 0), normal<float, 33>(g));
-    return values{std::get<1>(looped)};
-  };
+  auto const record = [](graph& g) { return values{looped_draws(g)}; };
   compare(record, "a loop");
   compare(record, "a loop in tagged execution", {.execution = execution::tagged});
+}
+TEST_F(random_on_gpu, are_drawn_there_in_a_loop) {
+  graph g;
+  auto const y = g.on("gpu:0", [&] { return looped_draws(g); });
+  session s{g, {.threads = 1, .devices = {gpu(0)}}};
+  auto const said = s.explain({}, y, stages::all);
+  for (auto const* each : {"body/uniform", "body/poisson"}) {
+    auto const at = said.find(each);
+    ASSERT_NE(at, std::string::npos) << said;
+    EXPECT_NE(said.substr(at, said.find('\n', at) - at).find("/device:gpu:0"), std::string::npos) << said;
+  }
 }
 
 // A model with dropout, its initial values drawn on the same device.
@@ -269,12 +282,12 @@ TEST_F(random_on_gpu, train_a_model_with_dropout_to_the_hosts_bits_from_a_checkp
   EXPECT_LT(expected[7], expected[0]);
   std::vector<float> found;
   {
-    session s{there.g, {.threads = 1, .devices = {gpu(0)}, .soft_placement = true}};
+    session s{there.g, {.threads = 1, .devices = {gpu(0)}}};
     s.run({}, initializer(there.g));
     found = there.train(s, 4);
     saver(there.g, folder / "checkpoints").save(s);
   }
-  session s{again.g, {.threads = 1, .devices = {gpu(0)}, .soft_placement = true}};
+  session s{again.g, {.threads = 1, .devices = {gpu(0)}}};
   ASSERT_TRUE(saver(again.g, folder / "checkpoints").restore(s));
   auto const rest = again.train(s, 4);
   found.insert(found.end(), rest.begin(), rest.end());
