@@ -5,6 +5,7 @@
 
 #include "rill/cuda/text/global.cuh"
 #include "rill/cuda/text/random.cuh"
+#include "rill/cuda/text/search.cuh"
 #include "rill/cuda/text/warp.cuh"
 #include "rill/program/elementary.hpp"
 #include "rill/type/half.hpp"
@@ -48,23 +49,12 @@ void sum_up_powers(global<T const> x, global<double> sums, global<std::int64_t> 
   if (own == 0) bad[warp] = first_bad;
 }
 
-/// Returns the first of n sums that isn't below `bound` (or, if `beyond`, is above it); n if there is none.
-inline long find_sum(global<double const> sums, long n, double bound, bool beyond) {
-  long first = 0;
-  while (n > 0) {
-    long const half = n / 2;
-    double const sum = sums[first + half];
-    if (beyond ? sum <= bound : sum < bound) first += half + 1, n -= half + 1;
-    else n = half;
-  }
-  return first;
-}
 /// Returns the first class whose sum exceeds the drawn fraction of the whole, or else the last class that has a
 /// probability (ops::categorical_op::choose).
 inline long choose_class(global<double const> sums, long n, std::uint64_t word) {
   double const whole = sums[n - 1], part = static_cast<double>(word >> 11) * 0x1p-53 * whole;
-  long const found = find_sum(sums, n, part, true);
-  return found == n ? find_sum(sums, n, whole, false) : found;
+  long const found = count_before(sums, n, [&](double sum) { return sum <= part; });
+  return found == n ? count_before(sums, n, [&](double sum) { return sum < whole; }) : found;
 }
 /// Draws `samples` classes for each of `rows` rows of n sums.
 template <class Index>
