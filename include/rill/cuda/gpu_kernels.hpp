@@ -19,6 +19,7 @@ kernel_table const& gpu_kernels();
 #include "rill/cuda/finite_kernel.hpp"
 #include "rill/cuda/map_kernel.hpp"
 #include "rill/cuda/map_text.hpp"
+#include "rill/cuda/prod_kernel.hpp"
 #include "rill/cuda/product_kernel.hpp"
 #include "rill/cuda/random_kernel.hpp"
 #include "rill/cuda/reduce_kernel.hpp"
@@ -30,12 +31,14 @@ namespace rill::cuda {
 
 namespace detail {
 
-/// The kernels that are listed by operation: those that read numbers, and those that move elements of any size.
+/// The kernels that are listed by operation: those that compute with numbers, and those that need
+/// only the bits of elements.
 inline kernel_factory listed(op_def const& op, bool moves) {
   static std::unordered_map<op_def const*, kernel_factory> const numbers{
       {&definition<ops::broadcast_like_op>(), broadcast_like_kernel},
       {&definition<ops::broadcast_to_op>(), spread_kernel},
       {&definition<ops::fill_op>(), spread_kernel},
+      {&definition<ops::prod_of_others_op>(), prod_of_others_kernel},
       {&definition<ops::search_sorted_op>(), search_sorted_kernel},
       {&definition<ops::assign_add_op>(), assign_add_kernel},
       {&definition<ops::assign_sub_op>(), assign_sub_kernel}},
