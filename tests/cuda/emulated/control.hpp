@@ -41,5 +41,7 @@ struct rill_emulated_counts {
 rill_emulated_counts rill_emulated_count();
 /// Returns how many texts the host's compiler has compiled for this process, without those found in the cache.
 unsigned long long rill_emulated_compiled_texts();
+/// Returns how many programs nvrtcCompileProgram was asked to compile, by this process.
+unsigned long long rill_emulated_compiled_programs();
 
 }  // extern "C"

@@ -74,7 +74,7 @@ void compile(program& of, std::vector<std::string> const& options) {
     auto const made = emulated::compile(of.text, read);
     of.log = made.log;
     if (!made.good) throw nvrtc_failure{nvrtc_status::compilation};
-    if (read.real) of.code = write_image(read.architecture, made.object);
+    if (read.real) of.code = write_image(read.architecture, made.objects);
   } catch (std::exception const& thrown) {
     of.log = std::string("nvrtc: error: ") + thrown.what() + "\n";
     throw;
