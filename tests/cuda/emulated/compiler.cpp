@@ -207,7 +207,7 @@ void compile_part(program_text const& program, compile_options const& options, c
   auto const [includes, rest, line] = divide(program.text);
   std::string const prelude = prelude_of(program, includes);
   std::string const text =
-      line_of(program, line) + rest + table_of(kernels_of(program.text), namespace_of(rest), waits);
+      line_of(program, line) + rest + table_of(kernels_of(program.text), namespace_of(program.text), waits);
   auto const object = made_once("text_" + hash_of(prelude + text + joined(command)) + ".so", [&](fs::path const& made) {
     auto const source = made.string() + ".cpp", log = made.string() + ".log";
     write_file(source, text);

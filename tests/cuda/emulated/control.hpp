@@ -5,6 +5,7 @@
 //   RILL_EMULATED_GPUS            how many devices there are (1), when cuInit is called for the first time
 //   RILL_EMULATED_MEMORY          bytes of each (1 GiB)
 //   RILL_EMULATED_DRIVER_VERSION  as cuDriverGetVersion returns it (13000)
+//   RILL_EMULATED_NVRTC_VERSION   NVRTC's, counted in the same way (13000)
 //   RILL_EMULATED_ORDER           the seed of rill_emulated_set_order (0)
 //   RILL_EMULATED_COMPILER        the g++ that compiles kernels
 //   RILL_EMULATED_SANITIZE        if set, kernels are compiled with -fsanitize=undefined

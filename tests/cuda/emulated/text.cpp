@@ -130,8 +130,10 @@ std::vector<std::string> parts_of(std::string const& text) {
 }
 
 std::string namespace_of(std::string const& text) {
-  reader words(text, 0);
-  return words.take("namespace text_") ? "text_" + words.word() : "";
+  constexpr std::string_view begin = "\nnamespace text_";
+  std::string const bare = "\n" + without_comments(text);
+  auto const at = bare.find(begin);
+  return at == std::string::npos ? "" : "text_" + reader(bare, at + begin.size()).word();
 }
 
 bool has_word_of_blocks(std::string const& text) {

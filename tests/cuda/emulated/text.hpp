@@ -21,7 +21,7 @@ divided_text divide(std::string const& text);
 /// The parts of a program that rill joined: each has includes, and a namespace that ends with "}  // namespace text_…".
 /// Other programs are one part.
 std::vector<std::string> parts_of(std::string const& text);
-/// The name of the namespace with which a text begins, or nothing.
+/// The name of the namespace with the kernels of such a part, or nothing.
 std::string namespace_of(std::string const& text);
 
 /// Whether a text has a word of CUDA's language with which threads wait for each other, or share memory.
