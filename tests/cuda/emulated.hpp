@@ -49,7 +49,8 @@ class environment_scope {
 /// Tests whose GPUs are emulated. After each test nothing of the driver's is alive.
 class on_emulated_gpu : public testing::Test {
  protected:
-  environment_scope driver_{"RILL_CUDA_DRIVER", emulated_path()}, compiler_{"RILL_NVRTC", emulated_path()};
+  environment_scope driver_{"RILL_CUDA_DRIVER", emulated_path()}, compiler_{"RILL_NVRTC", emulated_path()},
+      cache_{"RILL_KERNEL_CACHE", ""};
 
   void SetUp() override { RILL_EMULATED(rill_emulated_set_order)(0); }
   void TearDown() override {

@@ -190,11 +190,12 @@ TEST_F(gpu_test, refuses_a_text_with_the_compilers_words_and_compiles_others_onc
   auto const on = gpu(0);
   std::string const text = "extern \"C\" __global__ void nothing(unsigned n) {}\n";
   EXPECT_EQ(on->find(text, "nothing"), on->find(text, "nothing"));
-  auto const e =
-      refusal([&] { on->find("extern \"C\" __global__ void broken(unsigned n) { no_such_name(); }\n", "broken"); });
+  auto const e = refusal([&] {
+    on->compile(*on->find("extern \"C\" __global__ void broken(unsigned n) { no_such_name(); }\n", "broken"));
+  });
   EXPECT_EQ(e.code(), code::internal);
   EXPECT_NE(e.message().find("no_such_name"), std::string::npos) << e.what();
-  EXPECT_THROW(on->find(text, "another"), error);
+  EXPECT_THROW(on->compile(*on->find(text, "another")), error);
 }
 
 // Steps of a session on a device that fails, and of one that goes on.

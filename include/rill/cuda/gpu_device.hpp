@@ -1,16 +1,20 @@
 // A GPU as a device of sessions.
 #pragma once
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "rill/cuda/card.hpp"
 #include "rill/cuda/gpu_memory.hpp"
+#include "rill/cuda/kernel_cache.hpp"
 #include "rill/cuda/kernel_stream.hpp"
+#include "rill/cuda/loaded_texts.hpp"
 #include "rill/cuda/nvrtc.hpp"
 #include "rill/cuda/page_locked_memory.hpp"
 #include "rill/device/device.hpp"
+#include "rill/device/step.hpp"
 #include "rill/device/thread_stream.hpp"
 
 namespace rill {
@@ -23,6 +27,13 @@ struct gpu_options {
                                  ///< GPU's primary context, which the CUDA runtime uses too
   void* stream = nullptr;        ///< a CUstream of yours in that context, which must outlive the device, for its
                                  ///< kernels; null: a stream of its own
+  /// The folder in which compiled kernels are kept for later runs and other processes; empty: they are not kept. It is
+  /// created if need be. Its files are of this user's alone: a folder to which others may write is not used. Beyond
+  /// 512 MiB or 10,000 files, those that were not used for the longest time are removed. The default is
+  /// RILL_KERNEL_CACHE of the environment, else XDG_CACHE_HOME/rill, else HOME/.cache/rill.
+  std::filesystem::path cache = cuda::kernel_cache_folder();
+  /// Is told, once, why compiled kernels can't be kept. Empty: nobody is told.
+  log_callback log = {};
 };
 
 /// A GPU. It may be absent: then `absence` says why, and a session with soft placement does without it. The driver
@@ -61,11 +72,16 @@ class gpu_device final : public device {
   struct launch_shape {
     unsigned blocks, threads;
   };
-  /// Compiles CUDA source on first use, and returns its kernel of that name.
+  /// Returns a kernel of CUDA source. It is compiled when it is first launched, together with all others that wait for
+  /// that.
   std::shared_ptr<function const> find(std::string const& text, char const* kernel) const;
+  /// Compiles a kernel, with all others that wait, if that was not done yet. Throws error(internal) with NVRTC's
+  /// messages if it refuses the text.
+  void compile(function const& f) const;
   /// Returns blocks for a kernel whose threads take `n` elements in turns; of no elements one block.
   launch_shape shape_for(std::size_t n) const noexcept;
-  /// Puts a kernel on the stream of kernels, with these parameters. Called from work on that stream.
+  /// Puts a kernel on the stream of kernels, with these parameters, and compiles it first if need be. Called from work
+  /// on that stream.
   void launch(function const& f, launch_shape how, void** parameters) const;
   /// Waits for the kernels on the stream. Called from work on that stream.
   void wait() const;
@@ -92,6 +108,7 @@ class gpu_device final : public device {
 
 #if RILL_CUDA_RUNTIME
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -111,54 +128,38 @@ inline std::size_t memory_limit(card const& c, gpu_options const& options) {
   return options.memory;
 }
 
-/// A compiled text on a card.
-struct loaded_text {
-  std::shared_ptr<card const> on;
-  module_handle module = nullptr;
-
-  explicit loaded_text(std::shared_ptr<card const> c) : on(std::move(c)) {}
-  loaded_text(loaded_text const&) = delete;
-  loaded_text& operator=(loaded_text const&) = delete;
-  ~loaded_text() {
-    if (module) on->within([&] { return on->driver().call().unload_module(module); });
-  }
-};
-
 }  // namespace cuda
 
 struct gpu_device::function {
-  std::shared_ptr<cuda::loaded_text const> in;
-  cuda::function_handle handle = nullptr;
+  std::shared_ptr<cuda::loaded_texts::text> const of;
+  std::string const name;
+  // Set once, with `program`, when the kernel is first wanted.
+  mutable std::atomic<cuda::function_handle> handle{nullptr};
+  mutable std::shared_ptr<cuda::loaded_program const> program = {};
 
-  explicit function(std::shared_ptr<cuda::loaded_text const> text) : in(std::move(text)) {}
+  function(std::shared_ptr<cuda::loaded_texts::text> text, char const* kernel) : of(std::move(text)), name(kernel) {}
 };
 
 // Members are destroyed from the last to the first: the context goes last.
 struct gpu_device::parts {
   std::shared_ptr<cuda::card const> card;
-  cuda::nvrtc compiler;
-  int target;  // the compute capability that kernels are compiled for
   unsigned most_blocks;
   cuda::stream_owner kernels;
   cuda::gpu_space space;
   cuda::gpu_memory memory;
   cuda::page_locked_memory page_locked;
+  cuda::loaded_texts texts;
   std::mutex mutex = {};
-  struct text {
-    std::shared_ptr<cuda::loaded_text const> loaded = {};
-    std::map<std::string, std::shared_ptr<function const>> kernels = {};
-  };
-  std::map<std::string, text> known = {};
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<function const>> known = {};  // by text and name
 
   parts(std::shared_ptr<cuda::card const> c, std::string const& name, gpu_options const& options)
       : card(std::move(c)),
-        compiler(cuda::open_nvrtc(card->capability(), card->driver().version())),
-        target(compiler.newest_for(card->capability())),
         most_blocks(static_cast<unsigned>(card->attribute(cuda::device_attribute::multiprocessors)) * 32),
         kernels(*card, static_cast<cuda::stream_handle>(options.stream)),
         space(*card, name, kernels.get()),
         memory(*card, space, kernels.get(), cuda::memory_limit(*card, options)),
-        page_locked(*card) {}
+        page_locked(*card),
+        texts(card, cuda::open_nvrtc(card->capability(), card->driver().version()), options.cache, options.log) {}
 };
 
 namespace cuda {
@@ -206,7 +207,7 @@ RILL_CUDA_INLINE gpu_device::gpu_device(std::string_view which, unsigned number,
     speed_ = cuda::speed_of(*card);
     parts_ = std::make_unique<parts>(card, name_, options);
     // What is wrong with driver, compiler and GPU together shows here, while a session can still do without it.
-    find("extern \"C\" __global__ void nothing() {}\n", "nothing");
+    compile(*find("extern \"C\" __global__ void nothing() {}\n", "nothing"));
   } catch (error const& e) {
     if (e.code() == code::invalid_argument) throw;
     why_ = as_failure(e);
@@ -245,21 +246,25 @@ RILL_CUDA_INLINE void gpu_device::trim() {
 RILL_CUDA_INLINE std::shared_ptr<gpu_device::function const> gpu_device::find(std::string const& text,
                                                                               char const* kernel) const {
   auto& p = present();
+  auto of = p.texts.add(text);
+  std::lock_guard const lock(p.mutex);
+  auto& known = p.known[{text, kernel}];
+  if (!known) known = std::make_shared<function>(std::move(of), kernel);
+  return known;
+}
+
+RILL_CUDA_INLINE void gpu_device::compile(function const& f) const {
+  if (f.handle.load(std::memory_order_acquire)) return;
+  auto& p = present();
   auto const& driver = p.card->driver();
-  std::lock_guard lock(p.mutex);
   auto const current = p.card->use();
-  auto& known = p.known[text];
-  if (!known.loaded) {
-    auto const code = p.compiler.compile(text, p.target);
-    auto made = std::make_shared<cuda::loaded_text>(p.card);
-    driver(driver.call().load_module, &made->module, static_cast<void const*>(code.data()));
-    known.loaded = std::move(made);
-  }
-  auto& found = known.kernels[kernel];
-  if (found) return found;
-  auto made = std::make_shared<function>(known.loaded);
-  driver(driver.call().find_function, &made->handle, known.loaded->module, kernel);
-  return found = std::move(made);
+  auto program = p.texts.load(*f.of);
+  std::lock_guard const lock(p.mutex);
+  if (f.handle.load(std::memory_order_relaxed)) return;
+  cuda::function_handle handle = nullptr;
+  driver(driver.call().find_function, &handle, program->module, f.of->in_program.name_of(f.name).c_str());
+  f.program = std::move(program);
+  f.handle.store(handle, std::memory_order_release);
 }
 
 RILL_CUDA_INLINE gpu_device::launch_shape gpu_device::shape_for(std::size_t n) const noexcept {
@@ -269,9 +274,10 @@ RILL_CUDA_INLINE gpu_device::launch_shape gpu_device::shape_for(std::size_t n) c
 }
 
 RILL_CUDA_INLINE void gpu_device::launch(function const& f, launch_shape how, void** parameters) const {
+  compile(f);
   auto const& driver = parts_->card->driver();
-  driver(driver.call().launch, f.handle, how.blocks, 1u, 1u, how.threads, 1u, 1u, 0u, parts_->kernels.get(), parameters,
-         static_cast<void**>(nullptr));
+  driver(driver.call().launch, f.handle.load(std::memory_order_relaxed), how.blocks, 1u, 1u, how.threads, 1u, 1u, 0u,
+         parts_->kernels.get(), parameters, static_cast<void**>(nullptr));
 }
 
 RILL_CUDA_INLINE void gpu_device::wait() const { parts_->kernels.wait(); }

@@ -70,10 +70,11 @@ struct device {
 
 struct loaded_module {
   std::shared_ptr<context> owner;
-  std::shared_ptr<kernel_object const> object;
+  std::vector<std::shared_ptr<kernel_object const>> objects;
 };
 struct loaded_function {
   std::shared_ptr<loaded_module> of;
+  std::shared_ptr<kernel_object const> object;
   kernel_entry const* kernel;
 };
 
