@@ -49,7 +49,8 @@ class environment_scope {
   bool had_ = false;
 };
 
-/// Whether tests run on the GPU of this machine, and not on an emulated one: RILL_TEST_GPU=1, as tests/gpu/run.sh sets it.
+/// Whether tests run on the GPU of this machine, and not on an emulated one: RILL_TEST_GPU=1, as tests/gpu/run.sh sets
+/// it.
 inline bool on_own_gpu() {
   char const* const said = std::getenv("RILL_TEST_GPU");
   return said && std::string_view(said) == "1";
