@@ -5,8 +5,8 @@
 #
 #   bench/gpu/run.sh [--rounds N] [--out FILE] [CASE...]    without CASE: all cases that are for GPUs
 #   bench/gpu/run.sh --programs                             only the programs of bench/gpu, which need CUDA's toolkit
-#   bench/gpu/run.sh --emulated [...]                       tries this script where there is no GPU: rill on the emulated driver
-#                                                           (tests/cuda/emulated), peers on the host. Its times say nothing
+#   bench/gpu/run.sh --emulated [...]                       tries this script where there is no GPU: rill on the emulated
+#                                                           driver of tests/cuda, peers on the host. Its times say nothing
 #
 # PEERS lists the peers ("torch compile jax"): those that PEERS_PYTHON (python3) hasn't, or for which it finds no GPU, are
 # left out.
@@ -27,7 +27,8 @@ while [[ ${1-} == --* ]]; do
 done
 export PEERS_PYTHON=${PEERS_PYTHON:-python3} PEERS_DEVICE=cuda RILL_DEVICE=gpu
 read -ra peers <<<"${PEERS:-torch compile jax}"
-cases=(mlp_small mlp_large conv lstm resnet attention vae chain_1k chain_64k chain_1m chain_16m matmul_64 matmul_256 matmul_1024)
+cases=(mlp_small mlp_large conv lstm resnet attention vae chain_1k chain_64k chain_1m chain_16m matmul_64 matmul_256
+  matmul_1024)
 if [ $# -gt 0 ]; then cases=("$@"); fi
 if [ -z "$out" ]; then
   out=docs/measurements/$(date +%F)-gpu-peers.md

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Tests rill on this machine's GPU, for whoever has one: operations, loops, threads, checkpoints and memory beside the
 # host, and examples that must say on the GPU what they say on the host. It installs what is missing and builds first.
-# It needs a driver for CUDA 12 or newer, and NVRTC (docs/guide/gpus.md). Where compute-sanitizer is installed, some tests
-# run under it as well.
+# It needs a driver for CUDA 12 or newer, and NVRTC (docs/guide/gpus.md). Where compute-sanitizer is installed, some
+# tests run under it as well.
 #
 #   tests/gpu/run.sh                   all of it; ends with a summary, and with a code other than 0 if anything failed
 #   tests/gpu/run.sh FILTER            only test_cuda's tests that FILTER names, as --gtest_filter has it
-#   tests/gpu/run.sh --emulated [...]  tries this script where there is no GPU, on the emulated driver (tests/cuda/emulated)
+#   tests/gpu/run.sh --emulated [...]  tries this script where there is no GPU, on the emulated driver of tests/cuda
 #
 # What each part has printed stays in build*/gpu.
 set -euo pipefail
@@ -62,8 +62,12 @@ part tests tests/gpu/suites.py "$tests" "${filter:-*}"
 if [ -n "$filter" ]; then finish; fi
 part examples tests/gpu/examples.py "$build" ${emulated:+--few}
 
-# The sanitizers slow kernels down a hundred times: memory for one element type, races where threads of a block share
-# memory.
+# The sanitizers slow kernels down a hundred times: memory for one element type and sessions, but for tests of how much
+# memory there is; races where threads of a block share memory.
+declare -A some=()
+some[memcheck]='gpu_*:*/float32:-*text*:gpu_memory_over_time.*'
+some[racecheck]='*softmax_kernels.*_of_softmax/float32:*state_kernels.*/float32:*products_of.*_batches/float32'
+some[racecheck]+=':*gpu_operations_of.reduce_over_several*/float32'
 if [ -n "$emulated" ]; then
   without compute-sanitizer "the emulated driver checks each access itself"
 elif ! command -v compute-sanitizer >/dev/null; then
@@ -71,9 +75,7 @@ elif ! command -v compute-sanitizer >/dev/null; then
 else
   export RILL_TEST_PATIENCE=20
   for tool in memcheck racecheck; do
-    some='gpu_*:*/float32:-*text*'
-    if [ "$tool" = racecheck ]; then some='*kernels*/float32:products.*several_tiles:gpu_operations_of.reduce*/float32:-*text*'; fi
-    part "$tool" tests/gpu/suites.py "$tests" "$some" -- compute-sanitizer --tool "$tool" --error-exitcode 99
+    part "$tool" tests/gpu/suites.py "$tests" "${some[$tool]}" -- compute-sanitizer --tool "$tool" --error-exitcode 99
   done
 fi
 finish

@@ -11,7 +11,8 @@ import time
 
 def suites(program, chosen):
     """Returns the names of the tests that the filter names, by suite."""
-    done = subprocess.run([program, "--gtest_list_tests", f"--gtest_filter={chosen}"], capture_output=True, text=True, check=True)
+    done = subprocess.run([program, "--gtest_list_tests", f"--gtest_filter={chosen}"], stdout=subprocess.PIPE, text=True,
+                          check=True)
     found = {}
     for line in done.stdout.splitlines():
         name = line.split("#")[0].strip()
@@ -40,8 +41,10 @@ def run(program, suite, tests, command):
     took = f"{time.monotonic() - begin:.0f} s"
     if good and not passed:
         return good, f"skipped {suite}: {skipped} tests"
+    word = "passed " if good else "FAILED "
     said = f"{passed} of {len(tests)} tests passed" + (f", {skipped} skipped" if skipped else "")
-    return good, f"{'passed ' if good else 'FAILED '} {suite}: {said} ({took}{'' if good else f', code {done.returncode}'})"
+    code = "" if good else f", code {done.returncode}"
+    return good, f"{word} {suite}: {said} ({took}{code})"
 
 
 def main(words):
@@ -57,7 +60,8 @@ def main(words):
         print(said, flush=True)
         if not good:
             failed.append(suite)
-    print(f"{len(found)} suites" + (f", of which {len(failed)} failed: {', '.join(failed)}" if failed else ", none failed"))
+    end = f", of which {len(failed)} failed: {', '.join(failed)}" if failed else ", none failed"
+    print(f"{len(found)} suites{end}")
     return 1 if failed else 0
 
 
