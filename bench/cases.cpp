@@ -1,6 +1,8 @@
 // Times the named cases (default: all) and prints a line of JSON for each, in the same form as the peers' program:
-// {"case", "peer", "ns", "unit"}. ns is the median over rounds of the nanoseconds per unit of work.
+// {"case", "peer", "ns", "unit"}. ns is the median over rounds of the nanoseconds per unit of work. On a GPU networks
+// have "on_host" as well: how many nodes of a step run on the host, because the GPU has no kernel for them.
 //   RILL_THREADS=2 cases mlp_small chain_1k
+//   RILL_DEVICE=gpu cases conv matmul_1024     those that a GPU is asked for: networks, chains and products
 #include <cstdio>
 #include <exception>
 #include <string_view>
@@ -18,6 +20,8 @@ struct benchmark_case {
   std::string name, unit;
   double units;
   std::function<bench::step()> make;
+  bool for_gpus = false;
+  bench::training (*network)() = nullptr;  // in the place of `make`
 };
 
 constexpr std::pair<char const*, bench::training (*)()> networks[] = {{"mlp_small", bench::mlp_small},
@@ -44,12 +48,12 @@ std::vector<benchmark_case> all_cases() {
       {"shuffle_batch", "image", bench::pipeline_images, bench::shuffle_batch},
       {"mlp_small_matmuls", "step", 1, bench::mlp_small_matmuls},
   };
-  for (auto const& [name, make] : networks) all.push_back({name, "step", 1, [make] { return make().step(); }});
+  for (auto const& [name, make] : networks) all.push_back({name, "step", 1, {}, true, make});
   for (auto const& [name, n] :
        {std::pair{"chain_1k", 1 << 10}, {"chain_64k", 1 << 16}, {"chain_1m", 1 << 20}, {"chain_16m", 1 << 24}})
-    all.push_back({name, "element", static_cast<double>(n), [n] { return bench::chain(n); }});
+    all.push_back({name, "element", static_cast<double>(n), [n] { return bench::chain(n); }, true});
   for (int n : {64, 256, 1024})
-    all.push_back({"matmul_" + std::to_string(n), "step", 1, [n] { return bench::matmul(n); }});
+    all.push_back({"matmul_" + std::to_string(n), "step", 1, [n] { return bench::matmul(n); }, true});
   for (std::size_t n : {9000u, 18000u, 36000u}) {
     all.push_back({"graph_" + std::to_string(n), "graph", 1, [n] { return [n] { bench::first_run(n); }; }});
     all.push_back(
@@ -60,9 +64,17 @@ std::vector<benchmark_case> all_cases() {
 
 void time(benchmark_case const& c) {
   try {
-    double const ns = bench::nanoseconds(c.make(), c.units);
-    std::printf("{\"case\": \"%s\", \"peer\": \"rill\", \"ns\": %.2f, \"unit\": \"%s\"}\n", c.name.c_str(), ns,
-                c.unit.c_str());
+    if (bench::on_gpu() && !c.for_gpus) throw rill::error(rill::code::unimplemented, "nothing of it is for a GPU");
+    std::string note;
+    auto const step = [&] {
+      if (c.network == nullptr) return c.make();
+      auto const t = c.network();
+      if (bench::on_gpu()) note = ", \"on_host\": " + std::to_string(t.left_to_host());
+      return t.step();
+    }();
+    double const ns = bench::nanoseconds(step, c.units);
+    std::printf("{\"case\": \"%s\", \"peer\": \"rill\", \"ns\": %.2f, \"unit\": \"%s\"%s}\n", c.name.c_str(), ns,
+                c.unit.c_str(), note.c_str());
   } catch (std::exception const& e) {
     std::printf("{\"case\": \"%s\", \"error\": \"%s\"}\n", c.name.c_str(), e.what());
   }

@@ -25,18 +25,20 @@ inline step result_of(std::shared_ptr<model> m, rill::value y) {
 
 /// Computes tanh(x * w + b) * s on vectors of n elements.
 inline step chain(std::int64_t n) {
-  auto m = std::make_shared<model>();
-  auto const v = [&] { return rill::value(variable(*m, normal({n}))); };
-  auto const x = v(), w = v(), b = v(), s = v();
-  return result_of(m, rill::tanh(x * w + b) * s);
+  return recorded([&](std::shared_ptr<model> const& m) {
+    auto const v = [&] { return rill::value(variable(*m, normal({n}))); };
+    auto const x = v(), w = v(), b = v(), s = v();
+    return result_of(m, rill::tanh(x * w + b) * s);
+  });
 }
 
 /// Computes the product of two n × n matrices.
 inline step matmul(std::int64_t n) {
-  auto m = std::make_shared<model>();
-  auto const v = [&] { return rill::value(variable(*m, normal({n, n}))); };
-  auto const a = v(), b = v();
-  return result_of(m, rill::matmul(a, b));
+  return recorded([&](std::shared_ptr<model> const& m) {
+    auto const v = [&] { return rill::value(variable(*m, normal({n, n}))); };
+    auto const a = v(), b = v();
+    return result_of(m, rill::matmul(a, b));
+  });
 }
 
 }  // namespace bench

@@ -1,12 +1,16 @@
-// Shared by all cases: a graph with its session, random numbers for tensors, and the number of threads.
+// Shared by all cases: a graph with its session, random numbers for tensors, the number of threads and the device.
 #pragma once
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <random>
+#include <rill/base/error.hpp>
 #include <rill/base/processors.hpp>
+#include <rill/cuda/gpu.hpp>
 #include <rill/run/session.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace bench {
 
@@ -20,13 +24,42 @@ inline int threads() {
   return asked > 0 ? asked : rill::detail::available_processors();
 }
 
+/// Whether RILL_DEVICE is "gpu". Throws if it is neither that nor "cpu", nor unset.
+inline bool on_gpu() {
+  char const* const said = std::getenv("RILL_DEVICE");
+  std::string_view const device = said ? said : "cpu";
+  if (device != "cpu" && device != "gpu")
+    throw rill::error(rill::code::invalid_argument, "RILL_DEVICE is cpu or gpu, not '" + std::string(device) + "'");
+  return device == "gpu";
+}
+
+/// Returns options of a session that has the first GPU if `on_gpu`. Throws if that is absent: nobody wants the host's
+/// times in its place.
+inline rill::session_options options(rill::pass_options passes, rill::execution execution) {
+  rill::session_options made{.threads = threads(), .passes = passes, .execution = execution};
+  if (!on_gpu()) return made;
+  auto card = rill::gpu(0);
+  if (auto const why = card->absence()) throw rill::error(*why);
+  made.devices = {std::move(card)};
+  made.soft_placement = true;
+  return made;
+}
+
 /// A graph and its session; steps share ownership of both.
 struct model {
   rill::graph graph;
   rill::session session;
   explicit model(rill::pass_options passes = {}, rill::execution execution = rill::execution::automatic)
-      : session(graph, {.threads = threads(), .passes = passes, .execution = execution}) {}
+      : session(graph, options(passes, execution)) {}
 };
+
+/// Returns what `f` records in a new model. If `on_gpu`, its nodes and their derivatives ask for the GPU, and go to the
+/// host only for lack of a kernel there.
+template <class F> auto recorded(F const& f) {
+  auto const m = std::make_shared<model>();
+  if (!on_gpu()) return f(m);
+  return m->graph.on("gpu:0", [&] { return m->graph.gradients_beside([&] { return f(m); }); });
+}
 
 /// Options without passes: the graph runs as recorded, without merging, folding or fusion.
 inline rill::pass_options const as_written = rill::pass_options::none();

@@ -16,6 +16,9 @@
 #include <rill/train/gradient_descent.hpp>
 #include <rill/train/recurrent.hpp>
 
+#include <span>
+#include <string>
+
 #include "kernels.hpp"
 
 namespace bench {
@@ -37,6 +40,16 @@ struct training {
     model->session.run(rill::initializer(model->graph));
   }
 
+  /// Returns how many nodes of a step run on the host because the GPU that they ask for has no kernel.
+  int left_to_host() const {
+    std::vector<rill::feed> feeds;
+    for (std::size_t i = 0; i < inputs.size(); ++i) feeds.emplace_back(inputs[i], fed[i]);
+    auto const said = model->session.explain(std::span<rill::feed const>(feeds), loss, update, rill::stages::place);
+    int n = 0;
+    for (auto at = said.find("soft placement"); at != std::string::npos; at = said.find("soft placement", at + 1)) ++n;
+    return n;
+  }
+
   /// Runs one step, which fetches the loss and updates every variable.
   bench::step step() const {
     auto& session = model->session;
@@ -51,20 +64,22 @@ struct training {
 
 /// Trains dense layers of the given sizes, with relu between them, on a batch of vectors.
 inline training mlp(std::int64_t batch, std::vector<std::int64_t> const& sizes) {
-  auto m = std::make_shared<model>();
-  auto const x = rill::placeholder(m->graph, {rill::dtype::float32, {batch, sizes.front()}}, "x");
-  auto const label = rill::placeholder(m->graph, {rill::dtype::int32, {batch}}, "label");
-  auto h = x;
-  for (std::size_t i = 1; i < sizes.size(); ++i) {
-    rill::value const w = variable(*m, normal({sizes[i - 1], sizes[i]}), "w"), b = variable(*m, zeros({sizes[i]}), "b");
-    h = rill::matmul(h, w) + b;
-    if (i + 1 < sizes.size()) h = rill::relu(h);
-  }
-  auto const loss = rill::mean(rill::softmax_cross_entropy(h, label));
-  return {m,
-          loss,
-          {x, label},
-          {normal({batch, sizes.front()}, 1), integers({batch}, static_cast<std::int32_t>(sizes.back()))}};
+  return recorded([&](std::shared_ptr<model> const& m) -> training {
+    auto const x = rill::placeholder(m->graph, {rill::dtype::float32, {batch, sizes.front()}}, "x");
+    auto const label = rill::placeholder(m->graph, {rill::dtype::int32, {batch}}, "label");
+    auto h = x;
+    for (std::size_t i = 1; i < sizes.size(); ++i) {
+      rill::value const w = variable(*m, normal({sizes[i - 1], sizes[i]}), "w"),
+                        b = variable(*m, zeros({sizes[i]}), "b");
+      h = rill::matmul(h, w) + b;
+      if (i + 1 < sizes.size()) h = rill::relu(h);
+    }
+    auto const loss = rill::mean(rill::softmax_cross_entropy(h, label));
+    return {m,
+            loss,
+            {x, label},
+            {normal({batch, sizes.front()}, 1), integers({batch}, static_cast<std::int32_t>(sizes.back()))}};
+  });
 }
 inline training mlp_small() { return mlp(32, {64, 128, 10}); }
 inline training mlp_large() { return mlp(128, {784, 1024, 1024, 10}); }
@@ -86,60 +101,65 @@ inline step mlp_small_matmuls() {
 
 /// Trains two 5 x 5 convolutions with pooling, a hidden layer and ten classes on images of 28 x 28.
 inline training conv() {
-  constexpr std::int64_t batch = 64, side = 28, filters[] = {32, 64}, hidden = 1024,
-                         pixels = (side / 4) * (side / 4) * filters[1];
-  auto m = std::make_shared<model>();
-  auto const x = rill::placeholder(m->graph, {rill::dtype::float32, {batch, side, side, 1}}, "x");
-  auto const label = rill::placeholder(m->graph, {rill::dtype::int32, {batch}}, "label");
-  auto const weights = [&](rill::shape const& extents) -> rill::value { return variable(*m, normal(extents), "w"); };
-  auto const bias = [&](std::int64_t n) -> rill::value { return variable(*m, zeros({n}), "b"); };
-  rill::value h = x;
-  for (std::int64_t in = 1; auto const out : filters) {
-    h = rill::max_pool(rill::relu(rill::conv2d(h, weights({5, 5, in, out})) + bias(out)));
-    in = out;
-  }
-  h = rill::relu(rill::matmul(rill::reshape(h, {batch, pixels}), weights({pixels, hidden})) + bias(hidden));
-  auto const logits = rill::matmul(h, weights({hidden, 10})) + bias(10);
-  auto const loss = rill::mean(rill::softmax_cross_entropy(logits, label));
-  return {m, loss, {x, label}, {normal({batch, side, side, 1}, 1), integers({batch}, 10)}};
+  return recorded([](std::shared_ptr<model> const& m) -> training {
+    constexpr std::int64_t batch = 64, side = 28, filters[] = {32, 64}, hidden = 1024,
+                           pixels = (side / 4) * (side / 4) * filters[1];
+    auto const x = rill::placeholder(m->graph, {rill::dtype::float32, {batch, side, side, 1}}, "x");
+    auto const label = rill::placeholder(m->graph, {rill::dtype::int32, {batch}}, "label");
+    auto const weights = [&](rill::shape const& extents) -> rill::value { return variable(*m, normal(extents), "w"); };
+    auto const bias = [&](std::int64_t n) -> rill::value { return variable(*m, zeros({n}), "b"); };
+    rill::value h = x;
+    for (std::int64_t in = 1; auto const out : filters) {
+      h = rill::max_pool(rill::relu(rill::conv2d(h, weights({5, 5, in, out})) + bias(out)));
+      in = out;
+    }
+    h = rill::relu(rill::matmul(rill::reshape(h, {batch, pixels}), weights({pixels, hidden})) + bias(hidden));
+    auto const logits = rill::matmul(h, weights({hidden, 10})) + bias(10);
+    auto const loss = rill::mean(rill::softmax_cross_entropy(logits, label));
+    return {m, loss, {x, label}, {normal({batch, side, side, 1}, 1), integers({batch}, 10)}};
+  });
 }
 
 /// Trains a language model: an embedding, one LSTM layer unrolled over the steps, and a softmax over the vocabulary.
 inline training lstm() {
-  constexpr std::int64_t batch = 32, steps = 20, units = 256, vocabulary = 2000;
-  auto m = std::make_shared<model>();
-  auto const ids = rill::placeholder(m->graph, {rill::dtype::int32, {steps + 1, batch}}, "ids");
-  auto const embedding = variable(*m, normal({vocabulary, units}), "embedding");
-  rill::value const w = variable(*m, normal({2 * units, 4 * units}), "w"), b = variable(*m, zeros({4 * units}), "b");
-  rill::value const wo = variable(*m, normal({units, vocabulary}), "wo"), bo = variable(*m, zeros({vocabulary}), "bo");
-  auto const at = [&](std::int64_t t) { return rill::reshape(rill::slice(ids, {t, 0}, {1, batch}), {batch}); };
-  rill::value c = rill::constant(m->graph, zeros({batch, units})), h = c;
-  std::vector<rill::value> losses;
-  for (std::int64_t t = 0; t < steps; ++t) {
-    auto const gates = rill::matmul(rill::concat({rill::gather(embedding, at(t)), h}, 1), w) + b;
-    auto const gate = [&](std::int64_t i) { return rill::slice(gates, {0, i * units}, {batch, units}); };
-    auto const i = gate(0), j = gate(1), f = gate(2), o = gate(3);
-    c = c * rill::sigmoid(f) + rill::sigmoid(i) * rill::tanh(j);
-    h = rill::tanh(c) * rill::sigmoid(o);
-    losses.push_back(rill::softmax_cross_entropy(rill::matmul(h, wo) + bo, at(t + 1)));
-  }
-  return {m, rill::mean(rill::concat(losses, 0)), {ids}, {integers({steps + 1, batch}, vocabulary)}};
+  return recorded([](std::shared_ptr<model> const& m) -> training {
+    constexpr std::int64_t batch = 32, steps = 20, units = 256, vocabulary = 2000;
+    auto const ids = rill::placeholder(m->graph, {rill::dtype::int32, {steps + 1, batch}}, "ids");
+    auto const embedding = variable(*m, normal({vocabulary, units}), "embedding");
+    rill::value const w = variable(*m, normal({2 * units, 4 * units}), "w"), b = variable(*m, zeros({4 * units}), "b");
+    rill::value const wo = variable(*m, normal({units, vocabulary}), "wo"),
+                      bo = variable(*m, zeros({vocabulary}), "bo");
+    auto const at = [&](std::int64_t t) { return rill::reshape(rill::slice(ids, {t, 0}, {1, batch}), {batch}); };
+    rill::value c = rill::constant(m->graph, zeros({batch, units})), h = c;
+    std::vector<rill::value> losses;
+    for (std::int64_t t = 0; t < steps; ++t) {
+      auto const gates = rill::matmul(rill::concat({rill::gather(embedding, at(t)), h}, 1), w) + b;
+      auto const gate = [&](std::int64_t i) { return rill::slice(gates, {0, i * units}, {batch, units}); };
+      auto const i = gate(0), j = gate(1), f = gate(2), o = gate(3);
+      c = c * rill::sigmoid(f) + rill::sigmoid(i) * rill::tanh(j);
+      h = rill::tanh(c) * rill::sigmoid(o);
+      losses.push_back(rill::softmax_cross_entropy(rill::matmul(h, wo) + bo, at(t + 1)));
+    }
+    return {m, rill::mean(rill::concat(losses, 0)), {ids}, {integers({steps + 1, batch}, vocabulary)}};
+  });
 }
 
 /// Trains the same model with its steps in a loop: the recurrence is one node, and one operation each gathers the
 /// embeddings and computes the losses of all steps.
 inline training lstm_dynamic() {
-  constexpr std::int64_t batch = 32, steps = 20, units = 256, vocabulary = 2000;
-  auto m = std::make_shared<model>();
-  auto const ids = rill::placeholder(m->graph, {rill::dtype::int32, {steps + 1, batch}}, "ids");
-  auto const embedding = variable(*m, normal({vocabulary, units}), "embedding");
-  rill::value const wo = variable(*m, normal({units, vocabulary}), "wo"), bo = variable(*m, zeros({vocabulary}), "bo");
-  auto const seen = rill::slice(ids, {0, 0}, {steps, batch}), next = rill::slice(ids, {1, 0}, {steps, batch});
-  auto const x = rill::as<rill::of<float, steps, batch, units>>(rill::gather(embedding, seen));
-  auto const h = rill::dynamic_rnn(rill::lstm_cell<units>{0}, x, "lstm").outputs;
-  auto const scores = rill::matmul(rill::reshape(rill::value(h), {steps * batch, units}), wo) + bo;
-  auto const loss = rill::mean(rill::softmax_cross_entropy(scores, rill::reshape(next, {steps * batch})));
-  return {m, loss, {ids}, {integers({steps + 1, batch}, vocabulary)}};
+  return recorded([](std::shared_ptr<model> const& m) -> training {
+    constexpr std::int64_t batch = 32, steps = 20, units = 256, vocabulary = 2000;
+    auto const ids = rill::placeholder(m->graph, {rill::dtype::int32, {steps + 1, batch}}, "ids");
+    auto const embedding = variable(*m, normal({vocabulary, units}), "embedding");
+    rill::value const wo = variable(*m, normal({units, vocabulary}), "wo"),
+                      bo = variable(*m, zeros({vocabulary}), "bo");
+    auto const seen = rill::slice(ids, {0, 0}, {steps, batch}), next = rill::slice(ids, {1, 0}, {steps, batch});
+    auto const x = rill::as<rill::of<float, steps, batch, units>>(rill::gather(embedding, seen));
+    auto const h = rill::dynamic_rnn(rill::lstm_cell<units>{0}, x, "lstm").outputs;
+    auto const scores = rill::matmul(rill::reshape(rill::value(h), {steps * batch, units}), wo) + bo;
+    auto const loss = rill::mean(rill::softmax_cross_entropy(scores, rill::reshape(next, {steps * batch})));
+    return {m, loss, {ids}, {integers({steps + 1, batch}, vocabulary)}};
+  });
 }
 
 /// The bytes of a step in the steady state, counted by the allocator, and the minimum that must be alive at once.

@@ -118,10 +118,12 @@ void run(long steps, std::string_view device) {
     }
   }
   auto test = s.prepare(rill::inputs(m.seen, m.next), rill::outputs(m.loss));
+  // A run of a few steps, as tests make it, shows that it works, and no more.
+  int const tried = steps < 10 ? 2 : 20, letters = steps < 10 ? 20 : 300;
   double bits = 0;
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < tried; ++i) {
     auto const [in, out] = passages(trained, plays.numbers.size() - length - 1);
-    bits += double{test(in, out).item<float>()} / std::log(2.0) / 20;
+    bits += double{test(in, out).item<float>()} / std::log(2.0) / tried;
   }
   std::printf("text that it was not trained on: %.3f bits per character\n\n", bits);
 
@@ -131,7 +133,7 @@ void run(long steps, std::string_view device) {
   std::copy_n(plays.numbers.begin(), length, window.mutable_data<std::int32_t>());
   auto* const w = window.mutable_data<std::int32_t>();
   std::uniform_real_distribution<double> chance;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < letters; ++i) {
     auto const p = write(window).to(rill::host);
     auto const* const of_last = p.data<float>() + (length - 1) * kinds;
     double left = chance(random);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cuda/emulated/control.hpp"
+#include "emulated.hpp"
 
 namespace {
 
@@ -113,7 +114,7 @@ extern "C" __global__ void places(global<unsigned> to) {
 )";
 
 /// The driver's first device with a context that is current, a stream, a pool and the kernels above.
-class emulated_cuda : public testing::Test {
+class emulated_cuda : public rill::test::on_emulated_gpu {
  protected:
   rill::cuda::context context = nullptr;
   stream_handle stream = nullptr;
@@ -1379,14 +1380,16 @@ void expect_in_new_process(std::vector<std::pair<char const*, char const*>> cons
   GTEST_FLAG_SET(death_test_style, "fast");
 }
 
-TEST(emulated_devices, are_wanting) {
+struct emulated_devices : rill::test::on_emulated_gpu {};
+
+TEST_F(emulated_devices, are_wanting) {
   expect_in_new_process({{"RILL_EMULATED_GPUS", "0"}}, [] {
     int count = 0;
     return cuda().device_count(&count) == status::not_initialized && cuda().init(0) == status::no_device;
   });
 }
 
-TEST(emulated_devices, are_as_many_and_as_large_as_the_environment_says) {
+TEST_F(emulated_devices, are_as_many_and_as_large_as_the_environment_says) {
   expect_in_new_process(
       {{"RILL_EMULATED_GPUS", "2"}, {"RILL_EMULATED_MEMORY", "5000"}, {"RILL_EMULATED_DRIVER_VERSION", "12040"}}, [] {
         int count = 0, version = 0;
@@ -1410,7 +1413,7 @@ TEST(emulated_devices, are_as_many_and_as_large_as_the_environment_says) {
       });
 }
 
-TEST(emulated_devices, copy_between_each_other_and_wait_for_each_other) {
+TEST_F(emulated_devices, copy_between_each_other_and_wait_for_each_other) {
   expect_in_new_process({{"RILL_EMULATED_GPUS", "2"}}, [] {
     bool good = cuda().init(0) == status::success;
     auto const expect = [&](status which) { good = good && which == status::success; };

@@ -1,11 +1,14 @@
-// The emulated driver for tests of sessions on a GPU: where it is, and its functions.
+// The GPU of tests: an emulated driver, where it is, and its functions; or the card of this machine.
 #pragma once
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "emulated/control.hpp"
 
@@ -46,14 +49,33 @@ class environment_scope {
   bool had_ = false;
 };
 
-/// Tests whose GPUs are emulated. After each test nothing of the driver's is alive.
-class on_emulated_gpu : public testing::Test {
- protected:
-  environment_scope driver_{"RILL_CUDA_DRIVER", emulated_path()}, compiler_{"RILL_NVRTC", emulated_path()},
-      cache_{"RILL_KERNEL_CACHE", ""};
+/// Whether tests run on the GPU of this machine, and not on an emulated one: RILL_TEST_GPU=1, as tests/gpu/run.sh sets
+/// it.
+inline bool on_own_gpu() {
+  char const* const said = std::getenv("RILL_TEST_GPU");
+  return said && std::string_view(said) == "1";
+}
 
-  void SetUp() override { RILL_EMULATED(rill_emulated_set_order)(0); }
+/// Sets the order in which an emulated GPU runs blocks and threads, by a seed. A card has its own order.
+inline void set_thread_order(unsigned long long seed) {
+  if (!on_own_gpu()) RILL_EMULATED(rill_emulated_set_order)(seed);
+}
+
+/// Tests on a GPU: an emulated one, or this machine's own with its driver and its NVRTC. After each test nothing of the
+/// emulated driver's is alive.
+class on_gpu : public testing::Test {
+ protected:
+  std::optional<environment_scope> driver_, compiler_, cache_;
+
+  on_gpu() {
+    if (on_own_gpu()) return;
+    driver_.emplace("RILL_CUDA_DRIVER", emulated_path());
+    compiler_.emplace("RILL_NVRTC", emulated_path());
+    cache_.emplace("RILL_KERNEL_CACHE", "");
+  }
+  void SetUp() override { set_thread_order(0); }
   void TearDown() override {
+    if (on_own_gpu()) return;
     auto const left = RILL_EMULATED(rill_emulated_count)();
     EXPECT_EQ(left.contexts + left.allocations + left.pools + left.streams + left.events + left.modules +
                   left.programs + left.page_locked,
@@ -63,5 +85,18 @@ class on_emulated_gpu : public testing::Test {
         << " programs, " << left.page_locked << " allocations of page-locked memory";
   }
 };
+
+/// Tests of a fixture that make the driver lie, or count what it did. They are skipped on this machine's own GPU; their
+/// fixture is made nevertheless.
+template <class Fixture> class only_emulated : public Fixture {
+ protected:
+  only_emulated() { skip_on_own_gpu(); }
+
+ private:
+  static void skip_on_own_gpu() {
+    if (on_own_gpu()) GTEST_SKIP() << "this test is for the emulated driver, which lies and counts as it is told";
+  }
+};
+using on_emulated_gpu = only_emulated<on_gpu>;
 
 }  // namespace rill::test

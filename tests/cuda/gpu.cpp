@@ -12,7 +12,7 @@
 namespace rill {
 namespace {
 
-struct gpu_test : test::on_emulated_gpu {
+struct gpu_test : test::on_gpu {
   static session_options with_gpu(gpu_options const& options = {}) {
     return {.threads = 1, .devices = {gpu(0, options)}};
   }
@@ -26,6 +26,8 @@ struct gpu_test : test::on_emulated_gpu {
     return error(code::internal, "");
   }
 };
+
+using emulated_gpu_test = test::only_emulated<gpu_test>;
 
 template <class T> tensor numbers(std::vector<T> const& values, shape const& extents) {
   return tensor::copy<T>(values, extents);
@@ -127,7 +129,7 @@ TEST_F(gpu_test, that_is_absent_is_done_without_by_soft_placement_and_named_once
   EXPECT_EQ(of_task.code(), code::unavailable) << of_task.what();
 }
 
-TEST_F(gpu_test, of_an_old_driver_or_with_a_newer_compiler_is_absent) {
+TEST_F(emulated_gpu_test, of_an_old_driver_or_with_a_newer_compiler_is_absent) {
   {
     test::environment_scope const version("RILL_EMULATED_DRIVER_VERSION", "11080");
     EXPECT_EQ(gpu(0)->absence()->message(), "the CUDA driver is of CUDA 11.8; rill needs one of CUDA 12 or newer");
@@ -148,13 +150,13 @@ TEST_F(gpu_test, without_a_compiler_is_absent) {
 }
 
 TEST_F(gpu_test, of_a_number_that_is_not_there_is_absent) {
-  auto const why = gpu(7)->absence();
+  auto const why = gpu(999)->absence();
   ASSERT_TRUE(why);
   EXPECT_EQ(why->code(), code::not_found);
-  EXPECT_NE(why->message().find("there is no GPU '7'"), std::string::npos) << why->what();
+  EXPECT_NE(why->message().find("there is no GPU '999'"), std::string::npos) << why->what();
 }
 
-TEST_F(gpu_test, is_found_by_its_uuid) {
+TEST_F(emulated_gpu_test, is_found_by_its_uuid) {
   cuda::driver const d;
   cuda::device_id first = 0;
   cuda::uuid id;
@@ -199,7 +201,7 @@ TEST_F(gpu_test, refuses_a_text_with_the_compilers_words_and_compiles_others_onc
 }
 
 // Steps of a session on a device that fails, and of one that goes on.
-struct failing_gpu : gpu_test {
+struct steps_on_gpu : gpu_test {
   graph g;
   expr<of<float, 5>> x = placeholder<float, 5>(g);
   value there = g.on("gpu:0", [&] { return value(tanh(x) + 1.f); });
@@ -213,6 +215,8 @@ struct failing_gpu : gpu_test {
   }
 };
 
+using failing_gpu = test::only_emulated<steps_on_gpu>;
+
 TEST_F(failing_gpu, without_room_gets_back_what_its_pool_keeps) {
   session s{g, with_gpu()};
   tensor const right = s.run({{x, fed}}, there);
@@ -221,7 +225,7 @@ TEST_F(failing_gpu, without_room_gets_back_what_its_pool_keeps) {
   EXPECT_TRUE(same_bits(tensor(s.run({{x, fed}}, there)), right));
 }
 
-TEST_F(failing_gpu, beyond_its_limit_refuses_the_step_and_runs_smaller_ones) {
+TEST_F(steps_on_gpu, beyond_its_limit_refuses_the_step_and_runs_smaller_ones) {
   session s{g, with_gpu({.memory = 16})};
   auto const e = refusal([&] { s.run({{x, fed}}, there); });
   EXPECT_EQ(e.code(), code::resource_exhausted) << e.what();

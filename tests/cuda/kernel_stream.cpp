@@ -13,9 +13,11 @@
 namespace rill {
 namespace {
 
+// How many launches the driver has taken.
+unsigned long long launches() { return RILL_EMULATED(rill_emulated_launches)(); }
 // Waits until the driver has taken so many launches more than before.
 void wait_for_launches(unsigned long long before, unsigned long long n) {
-  while (RILL_EMULATED(rill_emulated_launches)() < before + n) std::this_thread::yield();
+  while (launches() < before + n) std::this_thread::yield();
 }
 
 // Launches a kernel, and keeps what became of it.
@@ -47,11 +49,10 @@ struct launching_work final : stream_work {
   }
 };
 
-struct kernel_streams : test::on_emulated_gpu {
+struct kernel_streams : test::on_gpu {
   std::shared_ptr<gpu_device> on = gpu(0);
   std::vector<int> ended;
   std::mutex mutex;
-  unsigned long long const before = RILL_EMULATED(rill_emulated_launches)();
 
   std::vector<std::unique_ptr<launching_work>> works(int n) {
     std::vector<std::unique_ptr<launching_work>> all;
@@ -63,14 +64,29 @@ struct kernel_streams : test::on_emulated_gpu {
     return ended;
   }
   void TearDown() override {
-    RILL_EMULATED(rill_emulated_release_launches)();
+    if (!test::on_own_gpu()) RILL_EMULATED(rill_emulated_release_launches)();
     on.reset();
-    on_emulated_gpu::TearDown();
+    on_gpu::TearDown();
   }
 };
+using held_kernel_streams = test::only_emulated<kernel_streams>;
 
-TEST_F(kernel_streams, launch_the_next_work_while_the_kernels_of_the_last_run) {
+TEST_F(kernel_streams, end_work_in_its_order_and_hand_over_what_it_throws) {
+  auto const all = works(20);
+  all[7]->throws = true;
+  for (auto const& w : all) on->compute().submit(*w);
+  std::vector<int> in_order;
+  for (auto const& w : all) {
+    auto const why = w->end.get_future().get();
+    EXPECT_EQ(why != nullptr, w->number == 7);
+    in_order.push_back(w->number);
+  }
+  EXPECT_EQ(ended_so_far(), in_order);
+}
+
+TEST_F(held_kernel_streams, launch_the_next_work_while_the_kernels_of_the_last_run) {
   auto const all = works(3);
+  auto const before = launches();
   RILL_EMULATED(rill_emulated_hold_launch)(1);
   for (auto const& w : all) on->compute().submit(*w);
   wait_for_launches(before, 3);
@@ -80,8 +96,9 @@ TEST_F(kernel_streams, launch_the_next_work_while_the_kernels_of_the_last_run) {
   EXPECT_EQ(ended_so_far(), (std::vector<int>{0, 1, 2}));
 }
 
-TEST_F(kernel_streams, give_back_work_that_has_not_begun) {
+TEST_F(held_kernel_streams, give_back_work_that_has_not_begun) {
   auto const all = works(7);
+  auto const before = launches();
   RILL_EMULATED(rill_emulated_hold_launch)(1);
   for (auto const& w : all) on->compute().submit(*w);
   wait_for_launches(before, 4);  // more work than that waits
@@ -94,8 +111,9 @@ TEST_F(kernel_streams, give_back_work_that_has_not_begun) {
   EXPECT_EQ(ended_so_far(), (std::vector<int>{0, 1, 2, 3, 5}));
 }
 
-TEST_F(kernel_streams, hand_over_what_work_throws_when_its_kernels_have_ended) {
+TEST_F(held_kernel_streams, hand_over_what_work_throws_when_its_kernels_have_ended) {
   auto const all = works(2);
+  auto const before = launches();
   all[0]->throws = true;
   RILL_EMULATED(rill_emulated_hold_launch)(1);
   for (auto const& w : all) on->compute().submit(*w);
@@ -108,7 +126,7 @@ TEST_F(kernel_streams, hand_over_what_work_throws_when_its_kernels_have_ended) {
   EXPECT_EQ(all[1]->end.get_future().get(), nullptr);
 }
 
-TEST_F(kernel_streams, fail_all_work_from_a_kernel_on_that_fails) {
+TEST_F(held_kernel_streams, fail_all_work_from_a_kernel_on_that_fails) {
   auto const all = works(3);
   RILL_EMULATED(rill_emulated_fail_launch)(2);
   for (auto const& w : all) {
@@ -135,13 +153,14 @@ struct updates_on_gpu : kernel_streams {
     kernel_streams::TearDown();
   }
 };
+using held_updates = test::only_emulated<updates_on_gpu>;
 
-TEST_F(updates_on_gpu, are_waited_for_by_whoever_reads_the_variable) {
+TEST_F(held_updates, are_waited_for_by_whoever_reads_the_variable) {
   auto const add = assign_add(w, constant<float, 3>(g, {1, 1, 1}));
   session s{g, options()};
   s.run(initializer(g));
   s.run(add);
-  auto const launched = RILL_EMULATED(rill_emulated_launches)();
+  auto const launched = launches();
   RILL_EMULATED(rill_emulated_hold_launch)(1);
   auto step = std::async(std::launch::async, [&] { s.run(add); });
   wait_for_launches(launched, 1);
@@ -153,13 +172,13 @@ TEST_F(updates_on_gpu, are_waited_for_by_whoever_reads_the_variable) {
   step.get();
 }
 
-TEST_F(updates_on_gpu, are_launched_without_a_wait_for_those_before) {
+TEST_F(held_updates, are_launched_without_a_wait_for_those_before) {
   auto const first = assign_add(w, constant<float, 3>(g, {1, 1, 1})),
              second = assign_sub(v, constant<float, 3>(g, {4, 5, 6}));
   session s{g, options()};
   s.run(initializer(g));
   s.run(first, second);
-  auto const launched = RILL_EMULATED(rill_emulated_launches)();
+  auto const launched = launches();
   RILL_EMULATED(rill_emulated_hold_launch)(1);
   auto step = std::async(std::launch::async, [&] { s.run(first, second); });
   wait_for_launches(launched, 2);

@@ -105,12 +105,12 @@ program random_program(std::mt19937_64& random) {
   return made.p;
 }
 
-struct maps : test::on_emulated_gpu {
+struct maps : test::on_gpu {
   std::shared_ptr<gpu_device> on = gpu(0);
 
   void TearDown() override {
     on.reset();
-    test::on_emulated_gpu::TearDown();
+    test::on_gpu::TearDown();
   }
 
   // Runs a program on both for operands of these extents.
@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(each_type, maps_of, testing::ValuesIn(numbers_in_text),
 
 TEST_F(maps, have_the_hosts_bits_of_random_programs_in_any_order_of_threads) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    RILL_EMULATED(rill_emulated_set_order)(seed);
+    test::set_thread_order(seed);
     std::mt19937_64 random(seed);
     auto const p = random_program(random);
     if (seed % 2 == 0) compare(p, {shape{513}, shape{513}, shape{513}, shape{513}}, {513}, seed);

@@ -1,4 +1,4 @@
-// Kernels of the host and of an emulated GPU on the same inputs.
+// Kernels of the host and of a GPU on the same inputs.
 #pragma once
 #include <cmath>
 #include <functional>
@@ -63,8 +63,8 @@ inline tensor rows_of_every_kind(dtype element, shape const& extents, std::uint6
   });
 }
 
-/// Tests of kernels on an emulated GPU.
-class on_both : public on_emulated_gpu {
+/// Tests of kernels on a GPU.
+class on_both : public on_gpu {
  protected:
   std::shared_ptr<gpu_device> on = gpu(0);
   /// Makes kernels there; empty: as the device's table says.
@@ -72,16 +72,16 @@ class on_both : public on_emulated_gpu {
 
   void TearDown() override {
     on.reset();
-    on_emulated_gpu::TearDown();
+    on_gpu::TearDown();
   }
 
   /// Records what `f` returns of placeholders for these inputs, and runs its kernels here and there, in two orders of
-  /// threads there. Expects equal bits.
+  /// threads there if it is emulated. Expects equal bits.
   template <class F> void compare(std::vector<tensor> const& inputs, F const& f, std::string const& of) {
     one_node n(inputs, f);
     auto const expected = run_here(n, inputs);
     for (unsigned long long const order : {0ull, 5ull}) {
-      RILL_EMULATED(rill_emulated_set_order)(order);
+      set_thread_order(order);
       for (bool const in_place : {false, true}) {
         std::vector<tensor> found;
         if (auto const why = run_there(n, inputs, in_place, found)) {

@@ -50,11 +50,11 @@ tensor summable(dtype element, shape const& extents, std::uint64_t seed) {
 }
 tensor summable(dtype element, shape const& extents) { return summable(element, extents, 1); }
 
-struct gpu_operations : test::on_emulated_gpu {
+struct gpu_operations : test::on_gpu {
   // Records `f` of what is fed on both, runs it in two orders of threads, and compares the results.
   void compare(std::vector<tensor> const& fed, std::function<values(values const&)> const& f, std::string const& of) {
     for (unsigned const order : {0u, 7u}) {
-      RILL_EMULATED(rill_emulated_set_order)(order);
+      test::set_thread_order(order);
       compare_in_order(fed, f, of);
       if (HasFailure()) return;
     }
@@ -68,7 +68,7 @@ struct gpu_operations : test::on_emulated_gpu {
 
   void TearDown() override {
     on_.reset();
-    test::on_emulated_gpu::TearDown();
+    test::on_gpu::TearDown();
   }
   void compare_in_order(std::vector<tensor> const& fed, std::function<values(values const&)> const& f,
                         std::string const& of) try {
@@ -260,7 +260,7 @@ TEST_F(operations_text, is_compiled_by_nvrtc) {
 }
 
 // Variables in the memory of a GPU.
-struct gpu_variables : test::on_emulated_gpu {
+struct gpu_variables : test::on_gpu {
   graph g;
   session_options options(std::shared_ptr<device> on = gpu(0)) { return {.threads = 1, .devices = {std::move(on)}}; }
 };

@@ -12,17 +12,18 @@
 namespace rill {
 namespace {
 
-struct page_locked : test::on_emulated_gpu {
+struct page_locked : test::on_gpu {
   std::shared_ptr<gpu_device> on = gpu(0);
 
   static unsigned long long blocks() { return RILL_EMULATED(rill_emulated_count)().page_locked; }
   void TearDown() override {
     on.reset();
-    on_emulated_gpu::TearDown();
+    on_gpu::TearDown();
   }
 };
+using emulated_page_locked = test::only_emulated<page_locked>;
 
-TEST_F(page_locked, is_kept_until_it_is_trimmed) {
+TEST_F(emulated_page_locked, is_kept_until_it_is_trimmed) {
   auto& memory = on->page_locked();
   EXPECT_EQ(memory.space(), nullptr);  // host code may touch it
   EXPECT_EQ(blocks(), 0u);
@@ -40,7 +41,7 @@ TEST_F(page_locked, is_kept_until_it_is_trimmed) {
   EXPECT_EQ(blocks(), 1u);
 }
 
-TEST_F(page_locked, that_the_driver_does_not_give_is_refused) {
+TEST_F(emulated_page_locked, that_the_driver_does_not_give_is_refused) {
   auto& memory = on->page_locked();
   RILL_EMULATED(rill_emulated_fail_page_locked)(1);
   try {
@@ -84,7 +85,7 @@ TEST_F(page_locked, is_shared_by_threads) {
   EXPECT_EQ(memory.usage().current, 0);
 }
 
-TEST_F(page_locked, of_an_absent_gpu_is_refused) { EXPECT_THROW(gpu(7)->page_locked(), error); }
+TEST_F(page_locked, of_an_absent_gpu_is_refused) { EXPECT_THROW(gpu(999)->page_locked(), error); }
 
 }  // namespace
 }  // namespace rill

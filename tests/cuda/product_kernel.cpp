@@ -227,13 +227,13 @@ bool host_rounds_once() {
              .item<double>() != 0;
 }
 
-struct products : test::on_emulated_gpu {
+struct products : test::on_gpu {
   std::shared_ptr<gpu_device> on = gpu(0);
   std::mt19937_64 random{1};
 
   void TearDown() override {
     on.reset();
-    test::on_emulated_gpu::TearDown();
+    test::on_gpu::TearDown();
   }
 
   // Multiplies random numbers in each way of cutting, and on the host.
@@ -282,7 +282,7 @@ TEST_P(products_of, have_the_hosts_bits_for_odd_extents) {
   shape const all[] = {{1, 1, 0},  {1, 1, 1},   {3, 17, 1},   {17, 3, 7},  {1, 65, 8},
                        {65, 1, 9}, {3, 5, 288}, {17, 3, 289}, {65, 33, 31}};
   for (std::size_t i = 0; auto const& extents : all) {
-    RILL_EMULATED(rill_emulated_set_order)(i % 3);
+    test::set_thread_order(i % 3);
     bool const flip = i++ % 2 == 0;
     compare({GetParam(), {flip, false}, extents});
     compare({GetParam(), {!flip, true}, extents});
@@ -303,7 +303,7 @@ INSTANTIATE_TEST_SUITE_P(each_type, products_of, testing::ValuesIn(numbers),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 TEST_F(products, have_the_hosts_bits_for_several_tiles) {
-  RILL_EMULATED(rill_emulated_set_order)(7);
+  test::set_thread_order(7);
   compare({dtype::float32, {}, {130, 131, 290}});
   compare({dtype::float32, {true, true}, {257, 40, 17}});
   compare({dtype::float64, {false, true}, {65, 130, 33}});

@@ -24,7 +24,7 @@ struct recorded_model {
 };
 using recorder = std::function<recorded_model(graph&)>;
 
-struct training_on_gpu : test::on_emulated_gpu {
+struct training_on_gpu : test::on_gpu {
   // Returns the loss after these steps, and the values of all variables by their names.
   static std::vector<std::pair<std::string, tensor>> train(recorder const& record, std::string_view where,
                                                            session_options options, int steps) {
