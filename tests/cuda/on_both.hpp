@@ -12,6 +12,7 @@
 #include "numbers.hpp"
 #include "rill/cuda/gpu.hpp"
 #include "rill/cuda/row_kernels.hpp"
+#include "rill/cuda/table_kernel.hpp"
 #include "rill/rill.hpp"
 
 namespace rill::test {
@@ -161,14 +162,18 @@ class on_both : public on_emulated_gpu {
 
   // In place, an output has the memory of an input that it may share.
   failure run_there(one_node& n, std::vector<tensor> const& inputs, bool in_place, std::vector<tensor>& found) {
-    auto const make = cuda::row_kernel_of(*n.at->op, n.in);
+    auto make = cuda::row_kernel_of(*n.at->op, n.in);
+    if (make == nullptr) make = cuda::table_kernel_of(*n.at->op, n.in);
     if (make == nullptr) return as_failure(error(code::internal, "there is no kernel"));
     auto const k = make(n.request(on.get()));
     std::vector<tensor> in, out;
     for (auto const& t : inputs) in.push_back(t.to(on->memory()));
     for (auto const& t : n.out) out.emplace_back(t.element, t.shape(), on->memory());
-    if (in_place)
+    if (in_place) {
       for (auto const& [i, o] : k.input_output_aliases) out[o] = in[i];
+      for (std::size_t i = 0; i < out.size(); ++i)
+        if (n.at->op->updates_in_place >> i & 1) out[i] = in[i];
+    }
     tensor const scratch = bytes_of(k.scratch(), on->memory());
     std::vector<void*> pointers;
     for (auto const* all : {&in, &out})
