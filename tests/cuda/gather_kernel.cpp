@@ -3,29 +3,21 @@
 
 #include <array>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "on_both.hpp"
 #include "real_nvrtc.hpp"
 #include "rill/cuda/index_check.hpp"
+#include "table_tests.hpp"
 
 namespace rill {
 namespace {
 
 using values = std::vector<value>;
 
-constexpr dtype index_types[] = {dtype::int32, dtype::int64};
-
-tensor any(dtype element, shape const& extents, std::uint64_t seed = 1) {
-  std::mt19937_64 random(seed);
-  return test::operand(element, extents, random);
-}
-// Indices below n, some of which occur several times.
-tensor indices(dtype index, shape const& extents, std::int64_t n) {
-  return test::filled(index, extents, [n](std::int64_t i) { return (i * i + 2 * i) % n; });
-}
+using test::any;
+using test::index_types;
+using test::indices;
 
 struct gather_kernels : test::on_both, testing::WithParamInterface<dtype> {
   dtype element = GetParam();
@@ -85,23 +77,7 @@ TEST_P(gather_kernels, write_one_hot_rows_as_the_host_does) {
   });
 }
 
-struct gather_on_gpu : test::on_both {
-  /// Expects that the host and the GPU refuse with the same words.
-  template <class F> void expect_same_refusal(std::vector<tensor> const& inputs, F const& f, std::string const& words) {
-    auto const here = failure_here(inputs, f), there = failure_there(inputs, f);
-    ASSERT_TRUE(here && there);
-    EXPECT_EQ(there->code(), here->code());
-    EXPECT_EQ(there->message(), here->message());
-    EXPECT_NE(there->message().find(words), std::string::npos) << there->message();
-  }
-  /// Calls `f` with indices of which the one at 1003 is the first that is bad.
-  template <class F> void for_each_bad(shape const& extents, std::int64_t n, F const& f) {
-    for (auto const index : index_types)
-      for (std::int64_t const bad : {std::int64_t{-1}, n, std::int64_t{INT32_MIN}, std::int64_t{INT32_MAX}})
-        f(test::filled(index, extents, [&](std::int64_t i) { return i >= 1003 && i % 7 < 3 ? bad : i % n; }),
-          "index 1003 is " + std::to_string(bad));
-  }
-};
+struct gather_on_gpu : test::on_both_with_indices {};
 
 TEST_F(gather_on_gpu, refuses_rows_out_of_range_with_the_hosts_words) {
   auto const f = [](values const& in) { return gather(in[0], in[1]); };

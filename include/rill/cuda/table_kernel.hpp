@@ -4,6 +4,7 @@
 
 #include "rill/cuda/gather_kernel.hpp"
 #include "rill/cuda/positions_kernel.hpp"
+#include "rill/cuda/scatter_kernel.hpp"
 #include "rill/device/device.hpp"
 
 namespace rill::cuda {
@@ -30,6 +31,16 @@ RILL_CUDA_INLINE kernel_factory table_kernel_of(op_def const& op, std::span<type
     t.add(definition<ops::take_along_axis_op>(), take_along_axis_kernel);
     t.add(definition<ops::row_numbers_op>(), row_numbers_kernel);
     t.add(definition<ops::one_hot_op>(), one_hot_kernel);
+    t.add(definition<ops::scatter_like_op>(), scatter_like_kernel);
+    t.add(definition<ops::add_rows_op>(), add_rows_kernel);
+    t.add(definition<ops::scatter_axis_op>(), scatter_axis_kernel);
+    t.add(definition<ops::scatter_along_axis_op>(), scatter_along_axis_kernel);
+    t.add(definition<ops::scatter_add_op>(), scatter_add_kernel);
+    t.add(definition<ops::scatter_sub_op>(), scatter_sub_kernel);
+    t.add(definition<ops::scatter_update_op>(), scatter_update_kernel);
+    t.add(definition<ops::segment_sum_op>(), segment_sum_kernel);
+    t.add(definition<ops::segment_max_op>(), segment_max_kernel);
+    t.add(definition<ops::segment_take_op>(), segment_take_kernel);
     t.add(definition<ops::positions_op>(), positions_kernel);
     t.add(definition<ops::source_positions_op>(), source_positions_kernel);
     t.add(definition<ops::range_op>(), range_kernel);
