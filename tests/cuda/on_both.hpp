@@ -169,8 +169,11 @@ class on_both : public on_gpu {
     std::vector<tensor> in, out;
     for (auto const& t : inputs) in.push_back(t.to(on->memory()));
     for (auto const& t : n.out) out.emplace_back(t.element, t.shape(), on->memory());
-    if (in_place)
+    if (in_place) {
       for (auto const& [i, o] : k.input_output_aliases) out[o] = in[i];
+      for (std::size_t i = 0; i < out.size(); ++i)
+        if (n.at->op->updates_in_place >> i & 1) out[i] = in[i];
+    }
     tensor const scratch = bytes_of(k.scratch(), on->memory());
     std::vector<void*> pointers;
     for (auto const* all : {&in, &out})

@@ -26,6 +26,7 @@ kernel_table const& gpu_kernels();
 #include "rill/cuda/reduce_kernel.hpp"
 #include "rill/cuda/row_kernels.hpp"
 #include "rill/cuda/search_kernel.hpp"
+#include "rill/cuda/table_kernel.hpp"
 #include "rill/cuda/update_kernel.hpp"
 #include "rill/cuda/window_kernel.hpp"
 
@@ -64,6 +65,7 @@ inline kernel_factory factory_of(node const& n, std::span<type const> inputs) {
   };
   if (n.op == &definition<ops::fused_update_op>())
     return has_text(*decode<ops::fused_update_op::attributes>(n.attributes).what) ? fused_update_kernel : nullptr;
+  if (auto const make = table_kernel_of(*n.op, inputs)) return make;
   if (each([](type const& t) { return t.element != dtype::string; }))
     if (auto const make = listed(*n.op, true)) return make;
   if (auto const make = window_kernel_of(*n.op)) return make;
