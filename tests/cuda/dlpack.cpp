@@ -21,7 +21,7 @@ struct cuda_dlpack : test::on_emulated_gpu {
 
   void TearDown() override {
     on.reset();
-    on_emulated_gpu::TearDown();
+    test::on_emulated_gpu::TearDown();
   }
   static error refusal(auto const& f) {
     try {

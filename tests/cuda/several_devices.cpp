@@ -54,7 +54,7 @@ struct layered {
 };
 operation descend(graph&, value loss) { return gradient_descent{.rate = 0.2f}.minimize(loss); }
 
-struct several_gpus : test::on_emulated_gpu {
+struct several_gpus : test::on_gpu {
   static std::vector<tensor> on_host() {
     layered m([](int) { return std::string(); }, descend);
     session s{m.g, {.threads = 1}};
