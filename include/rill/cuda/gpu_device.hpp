@@ -150,7 +150,7 @@ struct gpu_device::parts {
   cuda::page_locked_memory page_locked;
   cuda::loaded_texts texts;
   std::mutex mutex = {};
-  std::map<std::pair<std::string, std::string>, std::shared_ptr<function const>> known = {};  // by text and name
+  std::map<std::pair<cuda::loaded_texts::text const*, std::string>, std::shared_ptr<function const>> known = {};
 
   parts(std::shared_ptr<cuda::card const> c, std::string const& name, gpu_options const& options)
       : card(std::move(c)),
@@ -248,7 +248,7 @@ RILL_CUDA_INLINE std::shared_ptr<gpu_device::function const> gpu_device::find(st
   auto& p = present();
   auto of = p.texts.add(text);
   std::lock_guard const lock(p.mutex);
-  auto& known = p.known[{text, kernel}];
+  auto& known = p.known[{of.get(), kernel}];
   if (!known) known = std::make_shared<function>(std::move(of), kernel);
   return known;
 }

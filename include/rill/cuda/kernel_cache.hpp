@@ -1,5 +1,6 @@
 // Compiled kernels in files, so that a program that runs again compiles nothing.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "rill/cuda/digest.hpp"
@@ -49,6 +51,7 @@ class kernel_cache {
   static std::string name_of(digest const& key);
   void open();
   std::shared_ptr<kernel_image const> read(int file, std::uint64_t size, digest const& key);
+  void store(std::span<digest const> keys, std::shared_ptr<kernel_image const> const& image);
   void write(std::string const& name, std::span<digest const> keys, kernel_image const& image) const;
   bool link(std::string const& from, std::string const& to) const;
   void publish(std::string const& temporary, std::string const& name) const;
@@ -61,7 +64,7 @@ class kernel_cache {
   files::descriptor open_;  // the folder
   std::mutex mutex_;
   std::map<digest, std::weak_ptr<kernel_image const>> read_;  // those in use are not read again
-  bool told_ = false;
+  std::atomic<bool> told_{false};
   std::uint64_t bytes_to_trim_ = 0, files_to_trim_ = 0;  // that may be written until all files are looked at
 };
 
@@ -77,11 +80,10 @@ std::filesystem::path kernel_cache_folder();
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 
 namespace rill::cuda {
 
@@ -139,9 +141,12 @@ struct temporary_file {
   ~temporary_file() { ::unlinkat(folder, name.c_str(), 0); }
 
  private:
+  // Processes of other machines may have the same number, and write to the same folder.
   static std::string fresh() {
     static std::atomic<unsigned> number{0};
-    return std::to_string(::getpid()) + "-" + std::to_string(number++) + std::string(temporary_file_ending);
+    auto const now = std::chrono::steady_clock::now().time_since_epoch().count();
+    return std::to_string(::getpid()) + "-" + std::to_string(now) + "-" + std::to_string(number++) +
+           std::string(temporary_file_ending);
   }
 };
 
@@ -152,8 +157,8 @@ RILL_CUDA_INLINE kernel_cache::kernel_cache(std::filesystem::path folder, log_ca
   if (folder_.empty()) return;
   try {
     open();
-  } catch (error const& e) {
-    tell(e.message());
+  } catch (...) {
+    tell(caught_failure()->message());
   }
 }
 
@@ -176,7 +181,7 @@ RILL_CUDA_INLINE std::string kernel_cache::name_of(digest const& key) {
   return hexadecimal(key) + std::string(detail::kernel_file_ending);
 }
 
-RILL_CUDA_INLINE std::shared_ptr<kernel_image const> kernel_cache::find(digest const& key) {
+RILL_CUDA_INLINE std::shared_ptr<kernel_image const> kernel_cache::find(digest const& key) try {
   if (open_.get() < 0) return nullptr;
   auto const name = name_of(key);
   files::descriptor const file(files::uninterrupted(
@@ -188,6 +193,8 @@ RILL_CUDA_INLINE std::shared_ptr<kernel_image const> kernel_cache::find(digest c
   constexpr ::time_t hour = 3600;  // the time of use need not be exact
   if (found && ::time(nullptr) - about.st_mtim.tv_sec > hour) ::futimens(file.get(), nullptr);
   return found;
+} catch (...) {  // no memory for it
+  return nullptr;
 }
 
 RILL_CUDA_INLINE std::shared_ptr<kernel_image const> kernel_cache::read(int file, std::uint64_t size,
@@ -214,21 +221,26 @@ RILL_CUDA_INLINE std::shared_ptr<kernel_image const> kernel_cache::read(int file
 
 RILL_CUDA_INLINE void kernel_cache::keep(std::span<digest const> keys,
                                          std::shared_ptr<kernel_image const> const& image) noexcept {
-  std::lock_guard const lock(mutex_);
   if (open_.get() < 0 || told_ || keys.empty()) return;
   try {
-    std::erase_if(read_, [](auto const& each) { return each.second.expired(); });
-    read_[image->name] = image;
-    auto const first = name_of(keys[0]);
-    write(first, keys, *image);
-    for (auto const& key : keys.subspan(1))
-      if (auto const name = name_of(key); !link(first, name)) write(name, keys, *image);
-    files_to_trim_ -= std::min<std::uint64_t>(files_to_trim_, keys.size());
-    bytes_to_trim_ -= std::min<std::uint64_t>(bytes_to_trim_, image->code.size());
-    if (files_to_trim_ == 0 || bytes_to_trim_ == 0) trim();
+    store(keys, image);
   } catch (...) {
     tell(caught_failure()->message());
   }
+}
+
+RILL_CUDA_INLINE void kernel_cache::store(std::span<digest const> keys,
+                                          std::shared_ptr<kernel_image const> const& image) {
+  std::lock_guard const lock(mutex_);
+  std::erase_if(read_, [](auto const& each) { return each.second.expired(); });
+  read_[image->name] = image;
+  auto const first = name_of(keys[0]);
+  write(first, keys, *image);
+  for (auto const& key : keys.subspan(1))
+    if (auto const name = name_of(key); !link(first, name)) write(name, keys, *image);
+  files_to_trim_ -= std::min<std::uint64_t>(files_to_trim_, keys.size());
+  bytes_to_trim_ -= std::min<std::uint64_t>(bytes_to_trim_, image->code.size());
+  if (files_to_trim_ == 0 || bytes_to_trim_ == 0) trim();
 }
 
 RILL_CUDA_INLINE void kernel_cache::write(std::string const& name, std::span<digest const> keys,
@@ -274,7 +286,7 @@ RILL_CUDA_INLINE void kernel_cache::trim() {
     struct ::stat about{};
     if (::fstatat(open_.get(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(about.st_mode)) continue;
     bool const left = name.ends_with(detail::temporary_file_ending) && ::time(nullptr) - about.st_mtim.tv_sec > hour;
-    if (left) remove(name);  // by a process that was killed
+    if (left) remove(name);  // left by a process that was killed
     if (!name.ends_with(detail::kernel_file_ending)) continue;
     double const share = static_cast<double>(about.st_size) / static_cast<double>(about.st_nlink);
     all.push_back({about.st_mtim.tv_sec, share, std::move(name)});
@@ -293,7 +305,7 @@ RILL_CUDA_INLINE void kernel_cache::trim() {
 }
 
 RILL_CUDA_INLINE void kernel_cache::tell(std::string_view what) noexcept {
-  if (std::exchange(told_, true) || !log_) return;
+  if (told_.exchange(true) || !log_) return;
   try {
     log_("compiled kernels are not kept for later runs: " + std::string(what) + "\n");
   } catch (...) {  // a log that fails stops nothing

@@ -36,6 +36,8 @@ class kernel_compiler {
   digest key_of(kernel_text const& text) const;
 
  private:
+  void compile_together(std::span<kernel_text const* const> texts, std::vector<std::size_t> const& which,
+                        std::vector<compiled_text>& results);
   std::shared_ptr<kernel_image const> compile_program(std::span<kernel_text const* const> texts);
 
   nvrtc compiler_;
@@ -81,26 +83,28 @@ RILL_CUDA_INLINE std::vector<compiled_text> kernel_compiler::compile(std::span<k
   constexpr std::size_t most = 64;  // of one program, so that a refused one costs little
   std::vector<compiled_text> results(texts.size());
   std::vector<std::size_t> together;
-  auto const compile_some = [&] {
-    std::vector<kernel_text const*> some;
-    for (auto i : together) some.push_back(texts[i]);
-    if (some.size() > 1) try {
-        auto const image = compile_program(some);
-        for (auto i : together) results[i].image = image;
-        some.clear();
-      } catch (...) {  // each says below what is wrong with it
-      }
-    for (std::size_t k = 0; k < some.size(); ++k) results[together[k]] = compile_anew(*some[k]);
-    together.clear();
-  };
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (auto image = cache_.find(key_of(*texts[i]))) results[i] = {std::move(image), {}, true};
     else if (!texts[i]->joins()) results[i] = compile_anew(*texts[i]);
     else together.push_back(i);
-    if (together.size() == most) compile_some();
+    if (together.size() < most && i + 1 < texts.size()) continue;
+    compile_together(texts, together, results);
+    together.clear();
   }
-  compile_some();
   return results;
+}
+
+RILL_CUDA_INLINE void kernel_compiler::compile_together(std::span<kernel_text const* const> texts,
+                                                        std::vector<std::size_t> const& which,
+                                                        std::vector<compiled_text>& results) {
+  std::vector<kernel_text const*> some;
+  for (auto i : which) some.push_back(texts[i]);
+  std::shared_ptr<kernel_image const> image;
+  if (some.size() > 1) try {
+      image = compile_program(some);
+    } catch (...) {  // each says below what is wrong with it
+    }
+  for (auto i : which) results[i] = image ? compiled_text{image} : compile_anew(*texts[i]);
 }
 
 RILL_CUDA_INLINE compiled_text kernel_compiler::compile_anew(kernel_text const& text) try {

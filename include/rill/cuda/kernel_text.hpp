@@ -28,7 +28,6 @@ class kernel_text {
 }  // namespace rill::cuda
 
 #if RILL_CUDA_RUNTIME
-#include <cctype>
 #include <cstddef>
 
 namespace rill::cuda {
@@ -62,8 +61,8 @@ inline std::size_t end_of_kernel_name(std::string_view text, std::size_t at) {
   constexpr std::string_view bounds = "__launch_bounds__";
   auto open = text.find('(', at);
   if (open != text.npos && text.substr(at, open - at).find(bounds) != text.npos) {
-    std::size_t depth = 0;
-    do depth += text[open] == '(' ? 1u : text[open] == ')' ? std::size_t(-1) : 0u;
+    int depth = 0;
+    do depth += (text[open] == '(') - (text[open] == ')');
     while (++open < text.size() && depth > 0);
     open = text.find('(', open);
   }
