@@ -143,7 +143,7 @@ TEST_P(convolution_kernels, have_the_hosts_bits_of_transposed_convolutions) {
 TEST_P(convolution_kernels, have_the_hosts_bits_however_they_are_distributed) {
   int const large = cuda::product_plan{GetParam(), {}}.large_side();
   for (auto const& choices : {cuda::convolution_choices{large, false, false}, {large, true, true}, {32, false, true}}) {
-    make = [&](kernel_request const& r) { return cuda::convolution_kernel(r, choices); };
+    factory = [&](kernel_request const& r) { return cuda::convolution_kernel(r, choices); };
     compare_parts({{2, 7, 6, 3}, {3, 2, 3, 5}, {.stride = {2, 1}, .dilation = {1, 2}}});
     compare_parts({{1, 9, 8, 33}, {2, 2, 33, 65}, {.stride = {1, 2}}});
     compare_parts({{2, 7, 6, 5}, {3, 2, 5}, {.stride = {2, 3}, .dilation = {3, 2}}});

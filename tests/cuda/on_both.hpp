@@ -68,7 +68,7 @@ class on_both : public on_gpu {
  protected:
   std::shared_ptr<gpu_device> on = gpu(0);
   /// Makes kernels there; empty: as the device's table says.
-  std::function<kernel(kernel_request const&)> make = {};
+  std::function<kernel(kernel_request const&)> factory = {};
 
   void TearDown() override {
     on.reset();
@@ -165,7 +165,7 @@ class on_both : public on_gpu {
   failure run_there(one_node& n, std::vector<tensor> const& inputs, bool in_place, std::vector<tensor>& found) {
     auto const listed = on->kernels()->rule()(*n.at, n.in);
     if (listed == nullptr) return as_failure(error(code::internal, "there is no kernel"));
-    auto const k = make ? make(n.request(on.get())) : listed(n.request(on.get()));
+    auto const k = factory ? factory(n.request(on.get())) : listed(n.request(on.get()));
     std::vector<tensor> in, out;
     for (auto const& t : inputs) in.push_back(t.to(on->memory()));
     for (auto const& t : n.out) out.emplace_back(t.element, t.shape(), on->memory());
