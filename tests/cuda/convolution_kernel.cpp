@@ -151,7 +151,9 @@ TEST_P(convolution_kernels, have_the_hosts_bits_however_they_are_distributed) {
 }
 TEST_P(convolution_kernels, multiply_zeros_beyond_images_by_what_is_not_finite) {
   auto const infinite = test::filled(GetParam(), {2, 3, 2, 4}, [](std::int64_t i) {
-    return i % 11 == 5 ? std::nan("") : i % 7 == 3 ? std::numeric_limits<double>::infinity() : 1. / (1 + double(i));
+    return i % 11 == 5  ? std::nan("")
+           : i % 7 == 3 ? std::numeric_limits<double>::infinity()
+                        : static_cast<double>(i % 5 - 2);
   });
   auto const images = numbers({1, 3, 3, 2}, 1);
   compare({images, infinite}, [](auto const& in) { return conv2d(in[0], in[1], {}); }, "an infinite filter");
@@ -231,13 +233,13 @@ TEST(convolution_kernel_of, has_convolutions_of_floats) {
 
 // Every text, for each kind of card.
 struct convolution_text_of : test::on_real_nvrtc, testing::WithParamInterface<dtype> {};
-std::set<std::string> texts_of(cuda::convolution_numbers numbers) {
+std::set<std::string> texts_of(cuda::convolution_numbers of) {
   using enum cuda::convolution_part;
-  std::set<std::string> texts{cuda::add_pixels_text(numbers), cuda::depthwise_text(filter_gradient, numbers, true)};
+  std::set<std::string> texts{cuda::add_pixels_text(of), cuda::depthwise_text(filter_gradient, of, true)};
   for (auto const part : {result, images_gradient, filter_gradient}) {
-    texts.insert(cuda::depthwise_text(part, numbers, false));
-    texts.insert(cuda::convolution_text(part, numbers, cuda::product_plan{numbers.element, {}}.large_side(), false));
-    texts.insert(cuda::convolution_text(part, numbers, cuda::product_plan::small_side, true));
+    texts.insert(cuda::depthwise_text(part, of, false));
+    texts.insert(cuda::convolution_text(part, of, cuda::product_plan{of.element, {}}.large_side(), false));
+    texts.insert(cuda::convolution_text(part, of, cuda::product_plan::small_side, true));
   }
   return texts;
 }

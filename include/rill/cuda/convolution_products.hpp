@@ -174,10 +174,10 @@ inline kernel kernel_of_products(gpu_device const& on, convolution_numbers numbe
 RILL_CUDA_INLINE std::string convolution_text(convolution_part part, convolution_numbers numbers, int side,
                                               bool apart) {
   std::string const in(name_in_text(numbers.element)), out = detail::result_in_text(numbers.element, apart);
-  std::string call = "convolve<" + std::to_string(side) + ", ";
-  if (part == convolution_part::filter_gradient) call = "convolve_for_filter<" + std::to_string(side) + ", ";
-  if (part == convolution_part::images_gradient)
-    call = "convolve_for_images<" + std::to_string(side) + (apart ? ", true, " : ", false, ");
+  bool const backward = part == convolution_part::images_gradient;
+  bool const chosen = backward ? apart : part == convolution_part::result;  // `Apart` or `Pixels`
+  auto const call =
+      (backward ? "convolve_for_images<" : "convolve<") + std::to_string(side) + (chosen ? ", true, " : ", false, ");
   return "#include \"rill/cuda/text/convolution.cuh\"\n"
          "extern \"C\" __global__ __launch_bounds__" +
          std::string(side == product_plan::small_side ? "(256, 3)" : "(256, 2)") +

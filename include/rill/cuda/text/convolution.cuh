@@ -145,28 +145,18 @@ line_reader<T, Side> columns_of(global<T const> b, product_form const& form, pro
   return {b + unit.column, form.n - unit.column, 1, form.n, static_cast<T>(-sum_of<T>{})};
 }
 
-/// Computes the pieces of a convolution with a filter, the result's pixels as rows.
-template <int Side, class I, class T, class R>
-void convolve(global<T const> images, global<T const> filter, global<R> c, convolution_form const& form) {
+/// Computes the pieces of a convolution of images with a filter, the result's pixels as rows; or, if not `Pixels`,
+/// those of the derivative with respect to the filter, its elements as rows, where `other` is the derivative of the
+/// result.
+template <int Side, bool Pixels, class I, class T, class R>
+void convolve(global<T const> images, global<T const> other, global<R> c, convolution_form const& form) {
   auto const& p = form.product;
   multiply_tiles<Side, T, R>(
       p,
       [&](product_unit const& unit) {
-        return patch_reader<true, I, T, Side>(images, form.windows, unit.row, p.m - unit.row);
+        return patch_reader<Pixels, I, T, Side>(images, form.windows, unit.row, p.m - unit.row);
       },
-      [&](product_unit const& unit) { return columns_of<Side>(filter, p, unit); },
-      [&](product_unit const& unit) { return contiguous(c, p, unit); });
-}
-/// Computes the pieces of the derivative with respect to the filter, its elements as rows, from that of the result.
-template <int Side, class I, class T, class R>
-void convolve_for_filter(global<T const> images, global<T const> change, global<R> c, convolution_form const& form) {
-  auto const& p = form.product;
-  multiply_tiles<Side, T, R>(
-      p,
-      [&](product_unit const& unit) {
-        return patch_reader<false, I, T, Side>(images, form.windows, unit.row, p.m - unit.row);
-      },
-      [&](product_unit const& unit) { return columns_of<Side>(change, p, unit); },
+      [&](product_unit const& unit) { return columns_of<Side>(other, p, unit); },
       [&](product_unit const& unit) { return contiguous(c, p, unit); });
 }
 /// Computes the derivative with respect to the pixels of a phase (kernels::detail::phase) from that of the result,
