@@ -25,7 +25,6 @@ kernel_table const& gpu_kernels();
 #include "rill/cuda/random_kernel.hpp"
 #include "rill/cuda/reduce_kernel.hpp"
 #include "rill/cuda/row_kernels.hpp"
-#include "rill/cuda/search_kernel.hpp"
 #include "rill/cuda/table_kernel.hpp"
 #include "rill/cuda/update_kernel.hpp"
 #include "rill/cuda/window_kernel.hpp"
@@ -42,7 +41,6 @@ inline kernel_factory listed(op_def const& op, bool moves) {
       {&definition<ops::broadcast_to_op>(), spread_kernel},
       {&definition<ops::fill_op>(), spread_kernel},
       {&definition<ops::prod_of_others_op>(), prod_of_others_kernel},
-      {&definition<ops::search_sorted_op>(), search_sorted_kernel},
       {&definition<ops::assign_add_op>(), assign_add_kernel},
       {&definition<ops::assign_sub_op>(), assign_sub_kernel}},
       any{{&definition<ops::assign_op>(), assign_kernel},

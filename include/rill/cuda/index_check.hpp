@@ -7,8 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "rill/base/error.hpp"
 #include "rill/cuda/gpu_device.hpp"
-#include "rill/type/type.hpp"
+#include "rill/type/dtype.hpp"
 
 namespace rill::cuda {
 
@@ -68,10 +69,10 @@ refusal no_element_of(std::size_t axis, std::int64_t extent);
 /// Indices that kernels check before they use them.
 class checked_indices {
  public:
-  checked_indices(gpu_device const& on, dtype index, refusal words);
+  checked_indices(gpu_device const& on, dtype index, refusal words, code of_error = code::invalid_argument);
 
   void begin(void* memory) const { first_.begin(memory); }
-  /// Waits for the kernels. Throws error(invalid_argument) if they have found a bad index.
+  /// Waits for the kernels. Throws the error if they have found a bad index.
   void expect_good(void const* which, void* memory) const;
 
  private:
@@ -79,6 +80,7 @@ class checked_indices {
   dtype index_;
   first_bad first_;
   refusal words_;
+  code code_;
 };
 
 }  // namespace rill::cuda
@@ -142,11 +144,10 @@ RILL_CUDA_INLINE refusal no_element_of(std::size_t axis, std::int64_t extent) {
   };
 }
 
-RILL_CUDA_INLINE checked_indices::checked_indices(gpu_device const& on, dtype index, refusal words)
-    : on_(&on), index_(index), first_(on), words_(std::move(words)) {}
+RILL_CUDA_INLINE checked_indices::checked_indices(gpu_device const& on, dtype index, refusal words, code of_error)
+    : on_(&on), index_(index), first_(on), words_(std::move(words)), code_(of_error) {}
 RILL_CUDA_INLINE void checked_indices::expect_good(void const* which, void* memory) const {
-  if (auto const bad = first_.find(memory))
-    throw error(code::invalid_argument, words_(*bad, index_on_gpu(*on_, index_, which)));
+  if (auto const bad = first_.find(memory)) throw error(code_, words_(*bad, index_on_gpu(*on_, index_, which)));
 }
 
 }  // namespace rill::cuda

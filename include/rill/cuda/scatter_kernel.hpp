@@ -440,25 +440,48 @@ RILL_CUDA_INLINE kernel scatter_add_kernel(kernel_request const& r) { return det
 RILL_CUDA_INLINE kernel scatter_sub_kernel(kernel_request const& r) {
   return detail::add_to_variable(r, "subtracting");
 }
+namespace detail {
+
+/// Rows of a table that rows are assigned to at indices: of those with the same index the last one stays.
+class assigned_rows {
+ public:
+  assigned_rows(gpu_device const& on, type const& table, type const& which)
+      : on_(&on),  // elements are moved whole: complex numbers are one column
+        sizes_(1, elements(which.shape()), table[0].extent, width_of(table), real_of(table.element)),
+        sorted_(sorted_by_row(on, which.element, sizes_, no_row_of(table[0].extent))),
+        run_(on.find(assign_text(size_of(table.element), sizes_.wide()), "assign")) {}
+
+  row_sizes const& sizes() const { return sizes_; }
+  sorted_rows const& sorted() const { return sorted_; }
+  std::size_t scratch() const { return sorted_.scratch(); }
+  void sort(void const* which, void* memory) const { sorted_.sort(which, memory); }
+  void expect_good(void const* which, void* memory) const { sorted_.expect_good(which, memory); }
+  void assign(void const* x, void* table, void* memory) const {
+    auto const n = sizes_.elements();
+    if (n == 0) return;
+    launch(*on_, *run_, on_->shape_for(static_cast<std::size_t>(n)), sorted_.keys(memory), sorted_.positions(memory),
+           sizes_.n, sizes_.rows, n, x, table, sizes_.width);
+  }
+
+ private:
+  gpu_device const* on_;
+  row_sizes sizes_;
+  sorted_rows sorted_;
+  std::shared_ptr<gpu_device::function const> run_;
+};
+
+}  // namespace detail
+
 RILL_CUDA_INLINE kernel scatter_update_kernel(kernel_request const& r) {
   auto const& on = static_cast<gpu_device const&>(*r.on);
-  auto const &table = r.inputs[0], &which = r.inputs[1];
-  auto const rows = table[0].extent;
-  // Elements are moved whole: complex numbers are one column.
-  detail::row_sizes const s(1, elements(which.shape()), rows, detail::width_of(table), real_of(table.element));
-  auto sorted = detail::sorted_by_row(on, which.element, s, no_row_of(rows));
-  auto const bytes = sorted.scratch();
+  detail::assigned_rows rows(on, r.inputs[0], r.inputs[1]);
+  auto const bytes = rows.scratch();
   return kernel(
-      [&on, v = r.variables[0], extents = table.shape(), s, sorted = std::move(sorted),
-       run = on.find(assign_text(size_of(table.element), s.wide()), "assign")](kernel_call const& call) {
-        auto* const memory = call.scratch();
-        sorted.sort(call.in(1), memory);
-        sorted.expect_good(call.in(1), memory);
-        detail::update_rows(call, on, *v, extents, [&](void* to) {
-          if (auto const n = s.elements(); n > 0)
-            launch(on, *run, on.shape_for(static_cast<std::size_t>(n)), sorted.keys(memory), sorted.positions(memory),
-                   s.n, s.rows, n, call.in(2), to, s.width);
-        });
+      [&on, v = r.variables[0], extents = r.inputs[0].shape(), rows = std::move(rows)](kernel_call const& call) {
+        rows.sort(call.in(1), call.scratch());
+        rows.expect_good(call.in(1), call.scratch());
+        detail::update_rows(call, on, *v, extents,
+                            [&](void* table) { rows.assign(call.in(2), table, call.scratch()); });
       },
       bytes);
 }

@@ -2,9 +2,11 @@
 #pragma once
 #include <span>
 
+#include "rill/cuda/array_kernel.hpp"
 #include "rill/cuda/gather_kernel.hpp"
 #include "rill/cuda/positions_kernel.hpp"
 #include "rill/cuda/scatter_kernel.hpp"
+#include "rill/cuda/search_kernel.hpp"
 #include "rill/device/device.hpp"
 
 namespace rill::cuda {
@@ -41,6 +43,12 @@ RILL_CUDA_INLINE kernel_factory table_kernel_of(op_def const& op, std::span<type
     t.add(definition<ops::segment_sum_op>(), segment_sum_kernel);
     t.add(definition<ops::segment_max_op>(), segment_max_kernel);
     t.add(definition<ops::segment_take_op>(), segment_take_kernel);
+    t.add(definition<ops::array_new_op>(), array_new_kernel);
+    t.add(definition<ops::array_full_op>(), array_full_kernel);
+    t.add(definition<ops::array_read_op>(), array_read_kernel);
+    t.add(definition<ops::array_write_op>(), array_write_kernel);
+    t.add(definition<ops::array_stack_op>(), array_stack_kernel);
+    t.add(definition<ops::search_sorted_op>(), search_sorted_kernel);
     t.add(definition<ops::positions_op>(), positions_kernel);
     t.add(definition<ops::source_positions_op>(), source_positions_kernel);
     t.add(definition<ops::range_op>(), range_kernel);
