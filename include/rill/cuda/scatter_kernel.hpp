@@ -351,8 +351,8 @@ class bound_fill {
 /// Returns the number that every other exceeds, or, of `least`, stays below.
 inline std::array<std::byte, 16> extreme_of_nothing(dtype element, bool least) {
   std::array<std::byte, 16> word{};
+  auto const put = [&](auto x) { std::memcpy(word.data(), &x, sizeof x); };
   visit(element, [&]<class T>() {
-    auto const put = [&](T x) { std::memcpy(word.data(), &x, sizeof x); };
     if constexpr (std::is_integral_v<T>) put(least ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min());
     else if constexpr (dtypes::floats.contains(dtype_of<T>))
       put(T(least ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity()));
