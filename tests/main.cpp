@@ -1,7 +1,8 @@
 // The main of all test programs. RILL_TEST_KERNELS names the kernels to test, where it is not this machine's best.
-// RILL_TEST_DEVICES, RILL_TEST_TASKS or RILL_TEST_SERVERS is a seed by which the nodes of all sessions are spread over
-// devices, tasks or servers (spread.hpp, net/spread_servers.hpp). RILL_TEST_LOCALE names the locale of the program, C's
-// and C++'s. Without the library the kernels for all element types are asked for.
+// RILL_TEST_DEVICES, RILL_TEST_GPUS, RILL_TEST_TASKS or RILL_TEST_SERVERS is a seed by which the nodes of all sessions
+// are spread over devices, a GPU of the emulated driver among them, tasks or servers (spread.hpp,
+// net/spread_servers.hpp). RILL_TEST_LOCALE names the locale of the program, C's and C++'s. Without the library the
+// kernels for all element types are asked for.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -17,6 +18,9 @@
 
 #if RILL_COMPILED_NET || RILL_TEST_NET
 #include "net/spread_servers.hpp"
+#endif
+#if RILL_COMPILED
+#include <rill/cuda.hpp>
 #endif
 #include "spread.hpp"
 
@@ -48,6 +52,13 @@ int main(int argc, char** argv) {
     }
   if (char const* seed = std::getenv("RILL_TEST_DEVICES"))
     rill::test::spread_over_devices(std::strtoull(seed, nullptr, 10));
+#if RILL_COMPILED
+  if (char const* seed = std::getenv("RILL_TEST_GPUS")) {
+    auto gpu = rill::gpu(0);
+    if (auto const why = gpu->absence()) return std::printf("%s\n", why->what()), 1;
+    rill::test::spread_over_devices(std::strtoull(seed, nullptr, 10), std::move(gpu));
+  }
+#endif
   if (char const* seed = std::getenv("RILL_TEST_TASKS"))
     rill::test::spread_over_tasks(std::strtoull(seed, nullptr, 10));
 #if RILL_COMPILED_NET || RILL_TEST_NET

@@ -252,12 +252,17 @@ inline void spread_over_tasks(std::uint64_t seed) {
       seed);
 }
 
-inline void spread_over_devices(std::uint64_t seed) {
+/// `gpu`: one that is among the devices, or null.
+inline void spread_over_devices(std::uint64_t seed, std::shared_ptr<device> gpu = {}) {
   spread::seed = seed;
-  for (std::uint32_t i = 0; i < spread_width(); ++i)
+  for (std::uint32_t i = 0; i < (gpu ? 1 : spread_width()); ++i)
     spread::devices().push_back(emulated("accelerator:" + std::to_string(i), {.memory = std::size_t{1} << 32}));
   drawn_wishes::narrow = {"", "", "", "cpu:0", "accelerator", "accelerator:1", "/device:accelerator:0"};
   drawn_wishes::wide = {"", "/device:*", "gpu:0", "/job:away"};
+  if (gpu) {
+    spread::devices().push_back(std::move(gpu));
+    drawn_wishes::narrow = {"", "", "cpu:0", "accelerator", "gpu:0", "/device:gpu"};
+  }
   detail::add_wishes = drawn_wishes::add;
   detail::change_session_options = spread::change;
   testing::UnitTest::GetInstance()->listeners().Append(new spread);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""spread.py BUILD [--over devices|tasks|servers] [--seed N] [--one-of N] [--slow] [--limit SECONDS] [PROGRAM...]: runs the
-test programs of a build with the nodes of their sessions spread at random over two to four emulated devices, or tasks, or
-servers (spread.hpp, net/spread_servers.hpp): the same results, no touch of a device's memory by host code, nothing left
+"""spread.py BUILD [--over devices|gpus|tasks|servers] [--seed N] [--one-of N] [--slow] [--limit SECONDS] [PROGRAM...]: runs the
+test programs of a build with the nodes of their sessions spread at random over two to four emulated devices, or a GPU of the
+emulated driver and such a device, or tasks, or servers (spread.hpp, net/spread_servers.hpp): the same results, no touch of a device's memory by host code, nothing left
 there. --one-of 10 runs a tenth of the tests, another one for each seed, chosen by their names. --slow prints the slowest.
 A program hangs that takes longer than the limit, 600 seconds."""
 import argparse
@@ -15,8 +15,8 @@ import zlib
 
 
 def excluded(over):
-    """The patterns of the tests that are not run over devices, or tasks, or servers: each list has the reasons."""
-    lists = ["devices", "tasks", "servers"] if over == "servers" else [over]
+    """The patterns of the tests that are not run over devices, GPUs, tasks or servers: each list has the reasons."""
+    lists = {"servers": ["devices", "tasks", "servers"], "gpus": ["devices", "gpus"]}.get(over, [over])
     text = "\n".join((pathlib.Path(__file__).parent / f"spread_over_{name}.txt").read_text() for name in lists)
     return sorted({line.split("#")[0].strip() for line in text.splitlines()} - {""})
 
@@ -39,7 +39,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("programs", nargs="*")
-    parser.add_argument("--over", choices=["devices", "tasks", "servers"], default="devices")
+    parser.add_argument("--over", choices=["devices", "gpus", "tasks", "servers"], default="devices")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--one-of", type=int, default=1)
     parser.add_argument("--slow", action="store_true")
@@ -54,6 +54,9 @@ def main():
     if not programs:
         sys.exit(f"spread.py: no test programs in {options.build / 'tests'}")
     environment = {**os.environ, f"RILL_TEST_{options.over.upper()}": str(options.seed)}
+    if options.over == "gpus":
+        driver = str((options.build / "tests/rill_emulated_cuda.so").resolve())
+        environment |= {"RILL_CUDA_DRIVER": driver, "RILL_NVRTC": driver}
     patterns, failed, total, times = excluded(options.over), [], 0, []
     for program in programs:
         names = tests_of(program, patterns)

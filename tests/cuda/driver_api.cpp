@@ -147,6 +147,7 @@ TEST(driver_api, is_that_of_the_toolkit) {
   RILL_COMPARE(release_primary_context, cuDevicePrimaryCtxRelease);
   RILL_COMPARE(push_context, cuCtxPushCurrent);
   RILL_COMPARE(pop_context, cuCtxPopCurrent);
+  RILL_COMPARE(device_of_context, cuCtxGetDevice);
   RILL_COMPARE(memory_info, cuMemGetInfo);
   RILL_COMPARE(create_pool, cuMemPoolCreate);
   RILL_COMPARE(destroy_pool, cuMemPoolDestroy);

@@ -37,6 +37,7 @@ struct emulated_driver : driver_api {
   entry<decltype(rill_emulated_lose_device)> lose_device{"rill_emulated_lose_device"};
   entry<decltype(rill_emulated_count)> count{"rill_emulated_count"};
   entry<decltype(rill_emulated_compiled_texts)> compiled_texts{"rill_emulated_compiled_texts"};
+  entry<decltype(rill_emulated_compiled_programs)> compiled_programs{"rill_emulated_compiled_programs"};
 
   emulated_driver() {
     char const* const path = std::getenv("RILL_EMULATED_CUDA");
@@ -51,7 +52,7 @@ struct emulated_driver : driver_api {
     nvrtc.for_each(find);
     find(set_order), find(last_fault), find(fail_allocation), find(fail_page_locked), find(fail_launch),
         find(hold_launch);
-    find(release_launches), find(lose_device), find(count), find(compiled_texts);
+    find(release_launches), find(lose_device), find(count), find(compiled_texts), find(compiled_programs);
   }
 };
 emulated_driver const& cuda() {
@@ -796,6 +797,37 @@ TEST_F(emulated_cuda, compiles_a_text_once) {
   auto const before = cuda().compiled_texts();
   EXPECT_EQ(compile(kernels).result, nvrtc_status::success);
   EXPECT_EQ(cuda().compiled_texts(), before);
+}
+
+TEST_F(emulated_cuda, finds_the_kernels_of_texts_that_were_joined) {
+  auto const part = [](std::string const& mark, int step) {
+    return "#include \"rill/cuda/text/global.cuh\"\nnamespace text_" + mark +
+           " { using rill::text::global;\nconstexpr int step = " + std::to_string(step) +
+           ";\nextern \"C\" __global__ void add_" + mark +
+           "(global<int> to) { to[0] += step; }\n}  // namespace text_" + mark + "\n";
+  };
+  auto const before = cuda().compiled_programs();
+  auto const joined = compile(part("a", 2) + part("b", 3)), again = compile(part("b", 3) + part("a", 2));
+  ASSERT_EQ(joined.result, nvrtc_status::success) << joined.log;
+  ASSERT_EQ(again.result, nvrtc_status::success) << again.log;
+  EXPECT_EQ(cuda().compiled_programs(), before + 2);
+  address const at = put(std::vector<int>{10});
+  void* arguments[] = {const_cast<address*>(&at)};
+  for (auto const& code : {joined.code, again.code}) {
+    module_handle mine = nullptr;
+    ASSERT_EQ(cuda().load_module(&mine, code.data()), status::success);
+    for (auto const* name : {"add_a", "add_b"}) {
+      function_handle f = nullptr;
+      ASSERT_EQ(cuda().find_function(&f, mine, name), status::success);
+      EXPECT_EQ(cuda().launch(f, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr), status::success);
+    }
+    function_handle none = nullptr;
+    EXPECT_EQ(cuda().find_function(&none, mine, "add_c"), status::not_found);
+    EXPECT_EQ(wait(), status::success);
+    EXPECT_EQ(cuda().unload_module(mine), status::success);
+  }
+  EXPECT_EQ(get<int>(at, 1).front(), 20);
+  free(at);
 }
 
 TEST_F(emulated_cuda, threads_compile_and_run_at_a_time) {

@@ -65,12 +65,13 @@ inline void set_thread_order(unsigned long long seed) {
 /// emulated driver's is alive.
 class on_gpu : public testing::Test {
  protected:
-  std::optional<environment_scope> driver_, compiler_;
+  std::optional<environment_scope> driver_, compiler_, cache_;
 
   on_gpu() {
     if (on_own_gpu()) return;
     driver_.emplace("RILL_CUDA_DRIVER", emulated_path());
     compiler_.emplace("RILL_NVRTC", emulated_path());
+    cache_.emplace("RILL_KERNEL_CACHE", "");
   }
   void SetUp() override { set_thread_order(0); }
   void TearDown() override {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/forked.hpp"
 #include "emulated.hpp"
 #include "rill/rill.hpp"
 
@@ -191,11 +192,12 @@ TEST_F(gpu_test, refuses_a_text_with_the_compilers_words_and_compiles_others_onc
   auto const on = gpu(0);
   std::string const text = "extern \"C\" __global__ void nothing(unsigned n) {}\n";
   EXPECT_EQ(on->find(text, "nothing"), on->find(text, "nothing"));
-  auto const e =
-      refusal([&] { on->find("extern \"C\" __global__ void broken(unsigned n) { no_such_name(); }\n", "broken"); });
+  auto const e = refusal([&] {
+    on->compile(*on->find("extern \"C\" __global__ void broken(unsigned n) { no_such_name(); }\n", "broken"));
+  });
   EXPECT_EQ(e.code(), code::internal);
   EXPECT_NE(e.message().find("no_such_name"), std::string::npos) << e.what();
-  EXPECT_THROW(on->find(text, "another"), error);
+  EXPECT_THROW(on->compile(*on->find(text, "another")), error);
 }
 
 // Steps of a session on a device that fails, and of one that goes on.
@@ -238,11 +240,25 @@ TEST_F(failing_gpu, whose_kernel_fails_late_fails_the_step_and_those_after_it_an
   RILL_EMULATED(rill_emulated_fail_launch)(1);
   auto const e = failure_of(s);
   EXPECT_EQ(e.code(), code::unavailable);
-  // Whichever call comes first behind the kernel says so: cuEventRecord or cuEventQuery.
-  EXPECT_NE(e.message().find("failed: unspecified launch failure"), std::string::npos) << e.what();
+  EXPECT_NE(e.message().find("CUDA_ERROR_LAUNCH_FAILED"), std::string::npos) << e.what();
   failure_of(s);  // the context is lost for good
   auto const here = g.on("cpu:0", [&] { return value(x + 1.f); });
   EXPECT_EQ(tensor(s.run({{x, fed}}, here)).at<float>(3), 2);
+}
+
+TEST_F(failing_gpu, of_a_parent_process_is_refused_in_a_child_and_the_host_goes_on) {
+  if (!children_start_threads) GTEST_SKIP() << "a child starts no threads with the thread sanitizer";
+  session s{g, with_gpu()};
+  tensor const right = s.run({{x, fed}}, there);
+  auto const here = g.on("cpu:0", [&] { return value(x + 1.f); });
+  EXPECT_TRUE(holds_in_a_child([&] {
+    auto const e = refusal([&] { s.run({{x, fed}}, there); });
+    auto const memory = refusal([&] { right.to(host); });
+    return e.code() == code::failed_precondition && e.message().find("before fork()") != std::string::npos &&
+           e.device() == "/device:gpu:0" && memory.code() == code::failed_precondition &&
+           tensor(s.run({{x, fed}}, here)).at<float>(3) == 2;
+  }));
+  EXPECT_TRUE(same_bits(tensor(s.run({{x, fed}}, there)), right));
 }
 
 TEST_F(failing_gpu, that_is_lost_fails_steps) {

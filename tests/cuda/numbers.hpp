@@ -21,11 +21,20 @@ inline constexpr dtype numbers_in_text[] = {
     dtype::boolean, dtype::int8,   dtype::int16,   dtype::int32,    dtype::int64,   dtype::uint8,  dtype::uint16,
     dtype::uint32,  dtype::uint64, dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64};
 
+/// All element types but strings: what kernels of a GPU move.
+inline constexpr dtype moved_elements[] = {dtype::boolean, dtype::int8,      dtype::int16,     dtype::int32,
+                                           dtype::int64,   dtype::uint8,     dtype::uint16,    dtype::uint32,
+                                           dtype::uint64,  dtype::float16,   dtype::bfloat16,  dtype::float32,
+                                           dtype::float64, dtype::complex64, dtype::complex128};
+
 /// Numbers of each kind: of any bits, and those at which functions differ.
 template <class T> T any_number(std::mt19937_64& random) {
   auto const bits = random();
   if constexpr (std::is_same_v<T, bool>) return bits % 2 != 0;
-  else {
+  else if constexpr (requires(T z) { z.real(); }) {
+    auto const real = any_number<typename T::value_type>(random);
+    return T(real, any_number<typename T::value_type>(random));
+  } else {
     if (bits % 3 == 0) {
       std::array<std::byte, sizeof(T)> some;
       std::memcpy(some.data(), &bits, sizeof(T));
@@ -42,8 +51,7 @@ template <class T> T any_number(std::mt19937_64& random) {
 /// A tensor of such numbers.
 inline tensor operand(dtype element, shape const& extents, std::mt19937_64& random) {
   return visit(element, [&]<class T>() -> tensor {
-    if constexpr (std::is_same_v<T, std::string> || sizeof(T) > 8 || requires(T z) { z.real(); })
-      throw error(code::internal, "no text has such numbers");
+    if constexpr (std::is_same_v<T, std::string>) throw error(code::internal, "no text has such numbers");
     else {
       tensor made(element, extents);
       auto* const at = static_cast<T*>(made.mutable_raw());
@@ -57,18 +65,23 @@ template <class T> bool is_nan_number(T v) {
   if constexpr (std::is_integral_v<T>) return false;
   else return v != v;
 }
-/// Expects the same bits of two results that aren't both NaN.
+template <class T> void expect_same_numbers(T const* there, T const* here, std::int64_t n, std::string const& of) {
+  for (std::int64_t i = 0; i < n; ++i)
+    if (std::memcmp(&there[i], &here[i], sizeof(T)) != 0 && !(is_nan_number(there[i]) && is_nan_number(here[i]))) {
+      ADD_FAILURE() << of << " of element " << i << " differs: " << static_cast<double>(there[i]) << " there, "
+                    << static_cast<double>(here[i]) << " here";
+      return;
+    }
+}
+/// Expects the same bits of two results that aren't both NaN, and of the parts of complex numbers.
 inline void expect_same_numbers(tensor const& there, tensor const& here, std::string const& of) {
   visit(here.element(), [&]<class T>() {
-    if constexpr (sizeof(T) <= 8 && !std::is_same_v<T, std::string> && !requires(T z) { z.real(); }) {
-      auto const a = there.span<T>(), b = here.span<T>();
-      for (std::size_t i = 0; i < a.size(); ++i)
-        if (std::memcmp(&a[i], &b[i], sizeof(T)) != 0 && !(is_nan_number(a[i]) && is_nan_number(b[i]))) {
-          ADD_FAILURE() << of << " of element " << i << " differs: " << static_cast<double>(a[i]) << " there, "
-                        << static_cast<double>(b[i]) << " here";
-          return;
-        }
-    }
+    if constexpr (std::is_same_v<T, std::string>) ADD_FAILURE() << of << ": strings are no numbers";
+    else if constexpr (requires(T z) { z.real(); }) {
+      using part = typename T::value_type;
+      expect_same_numbers(static_cast<part const*>(there.raw()), static_cast<part const*>(here.raw()),
+                          2 * here.elements(), of);
+    } else expect_same_numbers(there.span<T>().data(), here.span<T>().data(), here.elements(), of);
   });
 }
 

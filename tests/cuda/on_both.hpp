@@ -1,6 +1,7 @@
 // Kernels of the host and of a GPU on the same inputs.
 #pragma once
 #include <cmath>
+#include <functional>
 #include <future>
 #include <limits>
 #include <random>
@@ -11,7 +12,6 @@
 #include "emulated.hpp"
 #include "numbers.hpp"
 #include "rill/cuda/gpu.hpp"
-#include "rill/cuda/row_kernels.hpp"
 #include "rill/rill.hpp"
 
 namespace rill::test {
@@ -67,6 +67,8 @@ inline tensor rows_of_every_kind(dtype element, shape const& extents, std::uint6
 class on_both : public on_gpu {
  protected:
   std::shared_ptr<gpu_device> on = gpu(0);
+  /// Makes kernels there; empty: as the device's table says.
+  std::function<kernel(kernel_request const&)> factory = {};
 
   void TearDown() override {
     on.reset();
@@ -161,14 +163,17 @@ class on_both : public on_gpu {
 
   // In place, an output has the memory of an input that it may share.
   failure run_there(one_node& n, std::vector<tensor> const& inputs, bool in_place, std::vector<tensor>& found) {
-    auto const make = cuda::row_kernel_of(*n.at->op, n.in);
-    if (make == nullptr) return as_failure(error(code::internal, "there is no kernel"));
-    auto const k = make(n.request(on.get()));
+    auto const listed = on->kernels()->rule()(*n.at, n.in);
+    if (listed == nullptr) return as_failure(error(code::internal, "there is no kernel"));
+    auto const k = factory ? factory(n.request(on.get())) : listed(n.request(on.get()));
     std::vector<tensor> in, out;
     for (auto const& t : inputs) in.push_back(t.to(on->memory()));
     for (auto const& t : n.out) out.emplace_back(t.element, t.shape(), on->memory());
-    if (in_place)
+    if (in_place) {
       for (auto const& [i, o] : k.input_output_aliases) out[o] = in[i];
+      for (std::size_t i = 0; i < out.size(); ++i)
+        if (n.at->op->updates_in_place >> i & 1) out[i] = in[i];
+    }
     tensor const scratch = bytes_of(k.scratch(), on->memory());
     std::vector<void*> pointers;
     for (auto const* all : {&in, &out})

@@ -6,6 +6,7 @@
 
 #include "on_both.hpp"
 #include "real_nvrtc.hpp"
+#include "rill/cuda/row_kernels.hpp"
 
 namespace rill {
 namespace {

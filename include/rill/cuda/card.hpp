@@ -5,25 +5,39 @@
 #include <string>
 #include <string_view>
 
+#include "rill/base/process.hpp"
 #include "rill/cuda/driver.hpp"
 
 namespace rill::cuda {
 
-/// A GPU and its primary context, which all CUDA code of the process shares.
+/// A GPU and a context there: its primary one, which all CUDA code of the process shares, or the caller's own.
 class card {
  public:
-  /// Retains the context of a device of the driver.
-  card(std::shared_ptr<cuda::driver const> d, device_id id);
+  /// Retains the primary context of a device of the driver. With a context of the caller's, which must outlive it,
+  /// takes that; throws error(invalid_argument) if it is of another device.
+  card(std::shared_ptr<cuda::driver const> d, device_id id, context of_caller = nullptr);
   card(card const&) = delete;
   card& operator=(card const&) = delete;
   ~card();
 
   cuda::driver const& driver() const noexcept { return *driver_; }
-  /// Makes its context current on this thread.
-  context_scope use() const { return {*driver_, context_}; }
+  /// Whether this is a child process of the one that retained the context: CUDA can't be used in it.
+  bool is_of_parent() const noexcept { return forks_ != rill::detail::forks(); }
+  /// Throws error(failed_precondition) in a child process.
+  void expect_own_process() const {
+    if (is_of_parent())
+      throw error(code::failed_precondition,
+                  "the GPU was opened before fork(): CUDA can't be used in the child process. Open it after the fork");
+  }
+  /// Makes its context current on this thread. Throws in a child process.
+  context_scope use() const {
+    expect_own_process();
+    return {*driver_, context_};
+  }
   /// Returns what `f`, which calls the driver, returns in the card's context, or why the context can't be made current.
-  /// For what must not throw.
+  /// For what must not throw; in a child process nothing is called.
   template <class F> status within(F const& f) const noexcept {
+    if (is_of_parent()) return status::not_initialized;
     auto const& call = driver_->call();
     if (auto const refused = call.push_context(context_); refused != status::success) return refused;
     auto const result = f();
@@ -42,7 +56,9 @@ class card {
  private:
   std::shared_ptr<cuda::driver const> driver_;
   device_id id_;
-  context context_ = nullptr;
+  unsigned forks_ = rill::detail::forks();
+  context context_;
+  bool retained_;
 };
 
 /// Returns the text of a UUID, as nvidia-smi prints it: "GPU-8f5a…".
@@ -55,7 +71,8 @@ device_id find_device(driver const& d, std::string_view which);
 /// A stream of a card.
 class stream_owner {
  public:
-  explicit stream_owner(card const& on);
+  /// Creates one. With a stream of the caller's, which must outlive it, takes that.
+  explicit stream_owner(card const& on, stream_handle of_caller = nullptr);
   stream_owner(stream_owner const&) = delete;
   stream_owner& operator=(stream_owner const&) = delete;
   ~stream_owner();
@@ -66,7 +83,8 @@ class stream_owner {
 
  private:
   card const& on_;
-  stream_handle handle_ = nullptr;
+  stream_handle handle_;
+  bool created_;
 };
 
 /// A point in the order of a stream, for which another stream or the host can wait.
@@ -98,10 +116,23 @@ class event_owner {
 
 namespace rill::cuda {
 
-RILL_CUDA_INLINE card::card(std::shared_ptr<cuda::driver const> d, device_id id) : driver_(std::move(d)), id_(id) {
-  (*driver_)(driver_->call().retain_primary_context, &context_, id);
+RILL_CUDA_INLINE card::card(std::shared_ptr<cuda::driver const> d, device_id id, context of_caller)
+    : driver_(std::move(d)), id_(id), context_(of_caller), retained_(!of_caller) {
+  auto const& on = *driver_;
+  if (retained_) {
+    on(on.call().retain_primary_context, &context_, id);
+    return;
+  }
+  auto const current = use();
+  device_id where = -1;
+  on(on.call().device_of_context, &where);
+  if (where != id)
+    throw error(code::invalid_argument, "gpu_options::context is a context of device " + std::to_string(where) +
+                                            ", and the GPU is device " + std::to_string(id));
 }
-RILL_CUDA_INLINE card::~card() { driver_->call().release_primary_context(id_); }
+RILL_CUDA_INLINE card::~card() {
+  if (retained_ && !is_of_parent()) driver_->call().release_primary_context(id_);
+}
 
 RILL_CUDA_INLINE int card::attribute(device_attribute which) const {
   int value = 0;
@@ -165,12 +196,14 @@ RILL_CUDA_INLINE device_id find_device(driver const& d, std::string_view which) 
                              : std::to_string(matches) + " UUIDs begin with that");
 }
 
-RILL_CUDA_INLINE stream_owner::stream_owner(card const& on) : on_(on) {
+RILL_CUDA_INLINE stream_owner::stream_owner(card const& on, stream_handle of_caller)
+    : on_(on), handle_(of_caller), created_(!of_caller) {
+  if (!created_) return;
   auto const current = on.use();
   on.driver()(on.driver().call().create_stream, &handle_, stream_non_blocking);
 }
 RILL_CUDA_INLINE stream_owner::~stream_owner() {
-  on_.within([&] { return on_.driver().call().destroy_stream(handle_); });
+  if (created_) on_.within([&] { return on_.driver().call().destroy_stream(handle_); });
 }
 
 RILL_CUDA_INLINE event_owner::event_owner(card const& on) : on_(on) {

@@ -108,6 +108,7 @@ struct driver_api {
   entry<status(device_id)> release_primary_context{"cuDevicePrimaryCtxRelease_v2"};
   entry<status(context)> push_context{"cuCtxPushCurrent_v2"};
   entry<status(context*)> pop_context{"cuCtxPopCurrent_v2"};
+  entry<status(device_id*)> device_of_context{"cuCtxGetDevice"};
 
   entry<status(std::size_t* free, std::size_t* total)> memory_info{"cuMemGetInfo_v2"};
   entry<status(pool_handle*, pool_properties const*)> create_pool{"cuMemPoolCreate"};
@@ -145,7 +146,7 @@ struct driver_api {
     auto const every = [&](auto&... each) { (f(each), ...); };
     every(init, version, error_name, error_text);
     every(device_count, device, device_name, device_uuid, device_memory, attribute_of);
-    every(retain_primary_context, release_primary_context, push_context, pop_context);
+    every(retain_primary_context, release_primary_context, push_context, pop_context, device_of_context);
     every(memory_info, create_pool, destroy_pool, set_pool_attribute, trim_pool, allocate, deallocate);
     every(copy_in, copy_out, copy_within, copy_between);
     every(allocate_host, deallocate_host, address_of_host);

@@ -1,16 +1,20 @@
 // A GPU as a device of sessions.
 #pragma once
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "rill/cuda/card.hpp"
 #include "rill/cuda/gpu_memory.hpp"
+#include "rill/cuda/kernel_cache.hpp"
 #include "rill/cuda/kernel_stream.hpp"
+#include "rill/cuda/loaded_texts.hpp"
 #include "rill/cuda/nvrtc.hpp"
 #include "rill/cuda/page_locked_memory.hpp"
 #include "rill/device/device.hpp"
+#include "rill/device/step.hpp"
 #include "rill/device/thread_stream.hpp"
 
 namespace rill {
@@ -19,6 +23,17 @@ namespace rill {
 struct gpu_options {
   std::size_t memory = 0;        ///< the limit of its tensors, in bytes; 0: `memory_fraction` of all its memory
   double memory_fraction = 0.9;  ///< above 0, at most 1
+  void* context = nullptr;       ///< a CUcontext of yours, which must outlive the device and its tensors; null: the
+                                 ///< GPU's primary context, which the CUDA runtime uses too
+  void* stream = nullptr;        ///< a CUstream of yours in that context, which must outlive the device, for its
+                                 ///< kernels; null: a stream of its own
+  /// The folder in which compiled kernels are kept for later runs and other processes; empty: they are not kept. It is
+  /// created if need be. Its files are of this user's alone: a folder to which others may write is not used. Beyond
+  /// 512 MiB or 10,000 files, those that were not used for the longest time are removed. The default is
+  /// RILL_KERNEL_CACHE of the environment, else XDG_CACHE_HOME/rill, else HOME/.cache/rill.
+  std::filesystem::path cache = cuda::kernel_cache_folder();
+  /// Is told, once, why compiled kernels can't be kept. Empty: nobody is told.
+  log_callback log = {};
 };
 
 /// A GPU. It may be absent: then `absence` says why, and a session with soft placement does without it. The driver
@@ -48,6 +63,8 @@ class gpu_device final : public device {
   allocator& page_locked();
   /// Gives memory that nobody uses back to the driver.
   void trim();
+  /// Returns the CUstream on which its kernels are put. Throws if the GPU is absent.
+  void* stream_of_kernels() const;
 
   /// A kernel on the card.
   struct function;
@@ -55,11 +72,16 @@ class gpu_device final : public device {
   struct launch_shape {
     unsigned blocks, threads;
   };
-  /// Compiles CUDA source on first use, and returns its kernel of that name.
+  /// Returns a kernel of CUDA source. It is compiled when it is first launched, together with all others that wait for
+  /// that.
   std::shared_ptr<function const> find(std::string const& text, char const* kernel) const;
+  /// Compiles a kernel, with all others that wait, if that was not done yet. Throws error(internal) with NVRTC's
+  /// messages if it refuses the text.
+  void compile(function const& f) const;
   /// Returns blocks for a kernel whose threads take `n` elements in turns; of no elements one block.
   launch_shape shape_for(std::size_t n) const noexcept;
-  /// Puts a kernel on the stream of kernels, with these parameters. Called from work on that stream.
+  /// Puts a kernel on the stream of kernels, with these parameters, and compiles it first if need be. Called from work
+  /// on that stream.
   void launch(function const& f, launch_shape how, void** parameters) const;
   /// Waits for the kernels on the stream. Called from work on that stream.
   void wait() const;
@@ -86,6 +108,7 @@ class gpu_device final : public device {
 
 #if RILL_CUDA_RUNTIME
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -95,54 +118,48 @@ namespace rill {
 
 namespace cuda {
 
-/// A compiled text on a card.
-struct loaded_text {
-  std::shared_ptr<card const> on;
-  module_handle module = nullptr;
-
-  explicit loaded_text(std::shared_ptr<card const> c) : on(std::move(c)) {}
-  loaded_text(loaded_text const&) = delete;
-  loaded_text& operator=(loaded_text const&) = delete;
-  ~loaded_text() {
-    if (module) on->within([&] { return on->driver().call().unload_module(module); });
-  }
-};
+inline std::size_t memory_limit(card const& c, gpu_options const& options) {
+  auto const all = c.memory();
+  if (options.memory == 0)
+    return static_cast<std::size_t>(std::floor(static_cast<double>(all) * options.memory_fraction));
+  if (options.memory > all)
+    throw error(code::invalid_argument, "gpu_options::memory asks for " + std::to_string(options.memory) +
+                                            " bytes of a GPU that has " + std::to_string(all));
+  return options.memory;
+}
 
 }  // namespace cuda
 
 struct gpu_device::function {
-  std::shared_ptr<cuda::loaded_text const> in;
-  cuda::function_handle handle = nullptr;
+  std::shared_ptr<cuda::loaded_texts::text> const of;
+  std::string const name;
+  // Set once, with `program`, when the kernel is first wanted.
+  mutable std::atomic<cuda::function_handle> handle{nullptr};
+  mutable std::shared_ptr<cuda::loaded_program const> program = {};
 
-  explicit function(std::shared_ptr<cuda::loaded_text const> text) : in(std::move(text)) {}
+  function(std::shared_ptr<cuda::loaded_texts::text> text, char const* kernel) : of(std::move(text)), name(kernel) {}
 };
 
 // Members are destroyed from the last to the first: the context goes last.
 struct gpu_device::parts {
   std::shared_ptr<cuda::card const> card;
-  cuda::nvrtc compiler;
-  int target;  // the compute capability that kernels are compiled for
   unsigned most_blocks;
   cuda::stream_owner kernels;
   cuda::gpu_space space;
   cuda::gpu_memory memory;
   cuda::page_locked_memory page_locked;
+  cuda::loaded_texts texts;
   std::mutex mutex = {};
-  struct text {
-    std::shared_ptr<cuda::loaded_text const> loaded = {};
-    std::map<std::string, std::shared_ptr<function const>> kernels = {};
-  };
-  std::map<std::string, text> known = {};
+  std::map<std::pair<cuda::loaded_texts::text const*, std::string>, std::shared_ptr<function const>> known = {};
 
-  parts(std::shared_ptr<cuda::card const> c, std::string const& name, std::size_t limit)
+  parts(std::shared_ptr<cuda::card const> c, std::string const& name, gpu_options const& options)
       : card(std::move(c)),
-        compiler(cuda::open_nvrtc(card->capability(), card->driver().version())),
-        target(compiler.newest_for(card->capability())),
         most_blocks(static_cast<unsigned>(card->attribute(cuda::device_attribute::multiprocessors)) * 32),
-        kernels(*card),
+        kernels(*card, static_cast<cuda::stream_handle>(options.stream)),
         space(*card, name, kernels.get()),
-        memory(*card, space, kernels.get(), limit),
-        page_locked(*card) {}
+        memory(*card, space, kernels.get(), cuda::memory_limit(*card, options)),
+        page_locked(*card),
+        texts(card, cuda::open_nvrtc(card->capability(), card->driver().version()), options.cache, options.log) {}
 };
 
 namespace cuda {
@@ -164,16 +181,6 @@ inline void check(gpu_options const& options) {
                                             std::to_string(options.memory_fraction));
 }
 
-inline std::size_t memory_limit(card const& c, gpu_options const& options) {
-  auto const all = c.memory();
-  if (options.memory == 0)
-    return static_cast<std::size_t>(std::floor(static_cast<double>(all) * options.memory_fraction));
-  if (options.memory > all)
-    throw error(code::invalid_argument, "gpu_options::memory asks for " + std::to_string(options.memory) +
-                                            " bytes of a GPU that has " + std::to_string(all));
-  return options.memory;
-}
-
 // The memory of a GPU that is absent.
 inline allocator& memory_of_none() noexcept {
   class none final : public allocator {
@@ -193,13 +200,14 @@ RILL_CUDA_INLINE gpu_device::gpu_device(std::string_view which, unsigned number,
   cuda::check(options);
   try {
     auto const driver = std::make_shared<cuda::driver const>();
-    auto const card = std::make_shared<cuda::card const>(driver, cuda::find_device(*driver, which));
+    auto const card = std::make_shared<cuda::card const>(driver, cuda::find_device(*driver, which),
+                                                         static_cast<cuda::context>(options.context));
     if (card->attribute(cuda::device_attribute::memory_pools) == 0)
       throw error(code::unavailable, "'" + card->name() + "' doesn't support memory pools (cuMemAllocFromPoolAsync)");
     speed_ = cuda::speed_of(*card);
-    parts_ = std::make_unique<parts>(card, name_, cuda::memory_limit(*card, options));
+    parts_ = std::make_unique<parts>(card, name_, options);
     // What is wrong with driver, compiler and GPU together shows here, while a session can still do without it.
-    find("extern \"C\" __global__ void nothing() {}\n", "nothing");
+    compile(*find("extern \"C\" __global__ void nothing() {}\n", "nothing"));
   } catch (error const& e) {
     if (e.code() == code::invalid_argument) throw;
     why_ = as_failure(e);
@@ -229,6 +237,7 @@ RILL_CUDA_INLINE allocator& gpu_device::memory() noexcept {
 RILL_CUDA_INLINE std::size_t gpu_device::memory_limit() const noexcept { return parts_ ? parts_->memory.limit() : 0; }
 RILL_CUDA_INLINE std::string gpu_device::model() const { return present().card->name(); }
 RILL_CUDA_INLINE allocator& gpu_device::page_locked() { return present().page_locked; }
+RILL_CUDA_INLINE void* gpu_device::stream_of_kernels() const { return present().kernels.get(); }
 RILL_CUDA_INLINE void gpu_device::trim() {
   present().memory.trim();
   present().page_locked.trim();
@@ -237,21 +246,25 @@ RILL_CUDA_INLINE void gpu_device::trim() {
 RILL_CUDA_INLINE std::shared_ptr<gpu_device::function const> gpu_device::find(std::string const& text,
                                                                               char const* kernel) const {
   auto& p = present();
+  auto of = p.texts.add(text);
+  std::lock_guard const lock(p.mutex);
+  auto& known = p.known[{of.get(), kernel}];
+  if (!known) known = std::make_shared<function>(std::move(of), kernel);
+  return known;
+}
+
+RILL_CUDA_INLINE void gpu_device::compile(function const& f) const {
+  if (f.handle.load(std::memory_order_acquire)) return;
+  auto& p = present();
   auto const& driver = p.card->driver();
-  std::lock_guard lock(p.mutex);
   auto const current = p.card->use();
-  auto& known = p.known[text];
-  if (!known.loaded) {
-    auto const code = p.compiler.compile(text, p.target);
-    auto made = std::make_shared<cuda::loaded_text>(p.card);
-    driver(driver.call().load_module, &made->module, static_cast<void const*>(code.data()));
-    known.loaded = std::move(made);
-  }
-  auto& found = known.kernels[kernel];
-  if (found) return found;
-  auto made = std::make_shared<function>(known.loaded);
-  driver(driver.call().find_function, &made->handle, known.loaded->module, kernel);
-  return found = std::move(made);
+  auto program = p.texts.load(*f.of);
+  std::lock_guard const lock(p.mutex);
+  if (f.handle.load(std::memory_order_relaxed)) return;
+  cuda::function_handle handle = nullptr;
+  driver(driver.call().find_function, &handle, program->module, f.of->in_program.name_of(f.name).c_str());
+  f.program = std::move(program);
+  f.handle.store(handle, std::memory_order_release);
 }
 
 RILL_CUDA_INLINE gpu_device::launch_shape gpu_device::shape_for(std::size_t n) const noexcept {
@@ -261,9 +274,10 @@ RILL_CUDA_INLINE gpu_device::launch_shape gpu_device::shape_for(std::size_t n) c
 }
 
 RILL_CUDA_INLINE void gpu_device::launch(function const& f, launch_shape how, void** parameters) const {
+  compile(f);
   auto const& driver = parts_->card->driver();
-  driver(driver.call().launch, f.handle, how.blocks, 1u, 1u, how.threads, 1u, 1u, 0u, parts_->kernels.get(), parameters,
-         static_cast<void**>(nullptr));
+  driver(driver.call().launch, f.handle.load(std::memory_order_relaxed), how.blocks, 1u, 1u, how.threads, 1u, 1u, 0u,
+         parts_->kernels.get(), parameters, static_cast<void**>(nullptr));
 }
 
 RILL_CUDA_INLINE void gpu_device::wait() const { parts_->kernels.wait(); }

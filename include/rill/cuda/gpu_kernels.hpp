@@ -14,28 +14,40 @@ kernel_table const& gpu_kernels();
 #include <span>
 #include <unordered_map>
 
+#include "rill/cuda/convolution_kernel.hpp"
 #include "rill/cuda/copy_form.hpp"
 #include "rill/cuda/copy_kernel.hpp"
+#include "rill/cuda/finite_kernel.hpp"
 #include "rill/cuda/map_kernel.hpp"
 #include "rill/cuda/map_text.hpp"
+#include "rill/cuda/prod_kernel.hpp"
 #include "rill/cuda/product_kernel.hpp"
+#include "rill/cuda/random_kernel.hpp"
 #include "rill/cuda/reduce_kernel.hpp"
 #include "rill/cuda/row_kernels.hpp"
+#include "rill/cuda/search_kernel.hpp"
+#include "rill/cuda/table_kernel.hpp"
 #include "rill/cuda/update_kernel.hpp"
+#include "rill/cuda/window_kernel.hpp"
 
 namespace rill::cuda {
 
 namespace detail {
 
-/// The kernels that are listed by operation: those that read numbers, and those that move elements of any size.
+/// The kernels that are listed by operation: those that compute with numbers, and those that need
+/// only the bits of elements.
 inline kernel_factory listed(op_def const& op, bool moves) {
   static std::unordered_map<op_def const*, kernel_factory> const numbers{
       {&definition<ops::broadcast_like_op>(), broadcast_like_kernel},
       {&definition<ops::broadcast_to_op>(), spread_kernel},
       {&definition<ops::fill_op>(), spread_kernel},
+      {&definition<ops::prod_of_others_op>(), prod_of_others_kernel},
+      {&definition<ops::search_sorted_op>(), search_sorted_kernel},
       {&definition<ops::assign_add_op>(), assign_add_kernel},
       {&definition<ops::assign_sub_op>(), assign_sub_kernel}},
-      any{{&definition<ops::assign_op>(), assign_kernel}, {&definition<ops::initialize_op>(), initialize_kernel}};
+      any{{&definition<ops::assign_op>(), assign_kernel},
+          {&definition<ops::initialize_op>(), initialize_kernel},
+          {&definition<ops::check_numerics_op>(), check_numerics_kernel}};
   auto const& all = moves ? any : numbers;
   auto const at = all.find(&op);
   if (at != all.end()) return at->second;
@@ -53,11 +65,15 @@ inline kernel_factory factory_of(node const& n, std::span<type const> inputs) {
   };
   if (n.op == &definition<ops::fused_update_op>())
     return has_text(*decode<ops::fused_update_op::attributes>(n.attributes).what) ? fused_update_kernel : nullptr;
+  if (auto const make = table_kernel_of(*n.op, inputs)) return make;
   if (each([](type const& t) { return t.element != dtype::string; }))
     if (auto const make = listed(*n.op, true)) return make;
+  if (auto const make = window_kernel_of(*n.op)) return make;
   if (!each([](type const& t) { return is_in_text(t.element); })) return nullptr;
   if (is_product(*n.op)) return has_product(inputs[0].element) ? product_kernel : nullptr;
   if (auto const make = row_kernel_of(*n.op, inputs)) return make;
+  if (auto const make = convolution_kernel_of(*n.op, inputs)) return make;
+  if (auto const make = random_kernel_of(*n.op)) return make;
   bool const adds = n.op == &definition<ops::assign_add_op>() || n.op == &definition<ops::assign_sub_op>();
   if (adds && inputs[1].element == dtype::boolean) return nullptr;
   return listed(*n.op, false);

@@ -22,11 +22,18 @@ class gpu_space final : public memory_space {
   void read(void* to, void const* from, std::size_t bytes) override;
   void copy(void* to, void const* from, std::size_t bytes) override;
 
+  card const& on() const noexcept { return on_; }
   /// Makes copies from now on wait for the kernels that have been launched: called before a variable is unlocked that
   /// they write or read. Kernels that are launched later come after them anyway. The card's context must be current.
   void order_after_kernels();
   /// Ends that: the kernels are done.
   void kernels_are_done() noexcept { waits_.store(false, std::memory_order_release); }
+  /// Makes a stream of another library wait for the kernels that have been launched.
+  void order_after_kernels(stream_handle other);
+  /// Makes kernels from now on, and copies, wait for what has been put on a stream of another library.
+  void order_kernels_after(stream_handle other);
+  /// Waits for the kernels that have been launched, unless the GPU is lost.
+  void wait_for_kernels() noexcept;
 
  private:
   template <class F> void copy_on(stream_owner const& stream, F const& enqueue);
@@ -100,6 +107,21 @@ RILL_CUDA_INLINE void gpu_space::order_after_kernels() {
   waits_.store(true, std::memory_order_release);
 }
 
+RILL_CUDA_INLINE void gpu_space::order_after_kernels(stream_handle other) {
+  auto const current = on_.use();
+  unlocked_.record(compute_);
+  unlocked_.order_before(other);
+}
+RILL_CUDA_INLINE void gpu_space::order_kernels_after(stream_handle other) {
+  auto const current = on_.use();
+  event_owner const written(on_);
+  written.record(other);
+  for (auto const stream : {compute_, in_.get(), out_.get()}) written.order_before(stream);
+}
+RILL_CUDA_INLINE void gpu_space::wait_for_kernels() noexcept {
+  on_.within([&] { return on_.driver().call().wait_for_stream(compute_); });
+}
+
 RILL_CUDA_INLINE gpu_memory::gpu_memory(card const& on, gpu_space& space, stream_handle compute, std::size_t limit)
     : allocator(&space), on_(on), compute_(compute), order_(on), limit_(limit) {
   auto const& call = on.driver().call();
@@ -116,7 +138,7 @@ RILL_CUDA_INLINE gpu_memory::gpu_memory(card const& on, gpu_space& space, stream
   }
 }
 RILL_CUDA_INLINE gpu_memory::~gpu_memory() {
-  on_.within([&] { return on_.driver().call().destroy_pool(pool_); });
+  if (!on_.is_of_parent()) on_.driver().call().destroy_pool(pool_);  // a pool is of the GPU, not of the context
 }
 
 RILL_CUDA_INLINE void gpu_memory::trim() {
@@ -163,6 +185,7 @@ RILL_CUDA_INLINE void gpu_memory::release(void* p, std::size_t bytes) noexcept {
 }
 
 RILL_CUDA_INLINE std::string gpu_memory::refusal(std::size_t bytes) const {
+  on_.expect_own_process();
   auto const last = detail::last_refusal();
   if (last != status::success && last != status::out_of_memory)
     on_.driver().check(last, on_.driver().call().allocate.symbol);

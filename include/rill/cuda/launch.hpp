@@ -1,7 +1,9 @@
 // Launches of kernels that are written in headers of cuda/text/.
 #pragma once
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "rill/cuda/gpu_device.hpp"
 
@@ -18,6 +20,15 @@ template <class... A>
 void launch(gpu_device const& on, gpu_device::function const& f, gpu_device::launch_shape how, A... arguments) {
   void* all[] = {&arguments...};
   if (how.blocks > 0) on.launch(f, how, all);
+}
+
+/// Waits for the kernels on the stream, and returns the least of the numbers, at least one, that they wrote to a GPU's
+/// memory.
+inline std::int64_t least_found(gpu_device const& on, void const* numbers, std::size_t count) {
+  on.wait();
+  std::vector<std::int64_t> all(count);
+  on.read(all.data(), numbers, count * sizeof(std::int64_t));
+  return *std::min_element(all.begin(), all.end());
 }
 
 }  // namespace rill::cuda

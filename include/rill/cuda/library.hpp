@@ -20,6 +20,9 @@ class library {
   std::string const& path() const noexcept { return path_; }
   /// Returns the address of a symbol; null: it has none of that name.
   void* find(char const* symbol) const noexcept;
+  /// Returns what tells the library with the code `at` from other builds of it: its size, and when it was
+  /// changed. Empty: not known.
+  static std::string build_of(void const* at);
   /// Finds all entries of a table. Throws error(unavailable) if one is missing: the library is too old.
   template <class Api> void fill(Api& api) const {
     api.for_each([&]<class F>(entry<F>& each) {
@@ -43,6 +46,7 @@ std::vector<std::string> library_names(char const* variable, std::initializer_li
 
 #if RILL_CUDA_RUNTIME
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 
@@ -63,6 +67,14 @@ RILL_CUDA_INLINE library::library(std::string const& what, std::vector<std::stri
 }
 
 RILL_CUDA_INLINE void* library::find(char const* symbol) const noexcept { return ::dlsym(handle_.get(), symbol); }
+
+RILL_CUDA_INLINE std::string library::build_of(void const* at) {
+  ::Dl_info found{};
+  struct ::stat about{};
+  if (::dladdr(at, &found) == 0 || ::stat(found.dli_fname, &about) != 0) return {};
+  return std::to_string(about.st_size) + " bytes, changed at " + std::to_string(about.st_mtim.tv_sec) + "." +
+         std::to_string(about.st_mtim.tv_nsec);
+}
 
 RILL_CUDA_INLINE void library::refuse(char const* symbol) const {
   throw error(code::unavailable,

@@ -19,6 +19,10 @@ class nvrtc {
   /// Returns the code for a compute capability, for instance 90. The text may include rill's headers that this library
   /// holds (embedded_headers.hpp). Throws error(internal) with NVRTC's messages if it refuses the text.
   std::string compile(std::string const& text, int capability) const;
+  /// Returns the options with which it compiles for a compute capability.
+  std::vector<std::string> options(int capability) const;
+  /// Returns what tells its code from that of another NVRTC: its version, and the build of its library.
+  std::string identity() const;
   /// Returns the newest architecture that NVRTC supports whose code runs on a device of this capability. Throws
   /// error(unavailable) if none of them does.
   int newest_for(int capability) const;
@@ -137,16 +141,33 @@ RILL_CUDA_INLINE nvrtc open_nvrtc(int capability, int driver_version, std::vecto
   throw error(code::unavailable, why);
 }
 
-RILL_CUDA_INLINE std::string nvrtc::compile(std::string const& text, int capability) const {
-  auto const architecture = "--gpu-architecture=sm_" + std::to_string(capability);
+RILL_CUDA_INLINE std::vector<std::string> nvrtc::options(int capability) const {
   // Bits as on the processor: nothing is contracted, quotients and roots are rounded correctly, subnormal numbers stay.
-  std::vector<char const*> options{"--std=c++20",         architecture.c_str(), "--device-as-default-execution-space",
-                                   "--device-int128",     "--fmad=false",       "--prec-div=true",
-                                   "--prec-sqrt=true",    "--ftz=false",        "--define-macro=__extension__=",
-                                   "--diag-suppress=1097"};  // NVRTC warns about always_inline, which it doesn't know
-  if (version_ >= 12090) options.push_back("--no-cache");    // older ones have neither the cache nor the option
+  std::vector<std::string> all{"--std=c++20",
+                               "--gpu-architecture=sm_" + std::to_string(capability),
+                               "--device-as-default-execution-space",
+                               "--device-int128",
+                               "--fmad=false",
+                               "--prec-div=true",
+                               "--prec-sqrt=true",
+                               "--ftz=false",
+                               "--define-macro=__extension__=",
+                               "--diag-suppress=1097"};  // NVRTC warns about always_inline, which it doesn't know
+  if (version_ >= 12090) all.push_back("--no-cache");    // older ones have neither the cache nor the option
+  return all;
+}
+
+RILL_CUDA_INLINE std::string nvrtc::identity() const {
+  return "NVRTC " + std::to_string(version_) + ", " +
+         library::build_of(reinterpret_cast<void const*>(api_.compile.call));
+}
+
+RILL_CUDA_INLINE std::string nvrtc::compile(std::string const& text, int capability) const {
+  auto const all = options(capability);
+  std::vector<char const*> pointers;
+  for (auto const& each : all) pointers.push_back(each.c_str());
   detail::nvrtc_text const program(api_, text);
-  program.compile(options);
+  program.compile(pointers);
   return program.code();
 }
 

@@ -242,7 +242,7 @@ RILL_CUDA_INLINE std::string add_pieces_text(dtype element) {
          "using namespace rill::text;\n"
          "extern \"C\" __global__ void add_pieces(global<sum_of<" +
          to + "> const> sums, global<" + to + "> c, long count, long pieces, long pieces_of_part) {\n  add_sums<" + to +
-         ", sum_of<" + to + ">>(sums, c, count, pieces, pieces_of_part);\n}\n";
+         ", sum_of<" + to + ">>(sums, c, count, pieces, pieces_of_part, [](long i) { return i; });\n}\n";
 }
 
 RILL_CUDA_INLINE bound_product::bound_product(gpu_device const& on, product_plan const& plan) : on_(on), plan_(plan) {

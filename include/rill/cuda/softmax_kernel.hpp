@@ -13,8 +13,6 @@ namespace rill::cuda {
 /// Returns the text of a kernel `rows` that calls a function of softmax.cuh with inputs of these element types; the
 /// outputs have that of the first. Its parameters are the addresses of inputs and outputs, rows, and elements of a row.
 std::string rows_text(std::string_view function, std::vector<dtype> const& inputs, std::size_t outputs, bool long_rows);
-/// Returns the text of a kernel `labels` that checks labels.
-std::string labels_text(dtype label);
 
 /// Return the kernels of these operations.
 kernel softmax_kernel(kernel_request const& r);
@@ -32,6 +30,7 @@ kernel cross_entropy_kernel(kernel_request const& r);
 #include <memory>
 #include <utility>
 
+#include "rill/cuda/index_check.hpp"
 #include "rill/cuda/launch.hpp"
 #include "rill/cuda/map_text.hpp"
 
@@ -79,47 +78,13 @@ class bound_rows {
   std::shared_ptr<gpu_device::function const> run_;
 };
 
-/// The check of labels on a GPU.
-class label_check {
- public:
-  label_check(gpu_device const& on, dtype label, std::int64_t rows, std::int64_t n)
-      : on_(on), label_(label), rows_(rows), n_(n), how_(blocks_for(rows, 256, 256)) {
-    how_.blocks = std::min(how_.blocks, 128u);  // the host reads 8 bytes for each of their warps
-    run_ = on.find(labels_text(label), "labels");
-  }
-
-  /// Returns the bytes of scratch memory that it needs.
-  std::size_t scratch() const { return warps() * sizeof(std::int64_t); }
-  /// Throws if a label is no class, as the processor's kernel does.
-  void operator()(void* labels, void* scratch) const {
-    if (rows_ == 0) return;
-    launch(on_, *run_, how_, labels, rows_, n_, scratch);
-    on_.wait();
-    std::vector<std::int64_t> first(warps());
-    on_.read(first.data(), scratch, this->scratch());
-    auto const row = *std::min_element(first.begin(), first.end());
-    if (row == rows_) return;
-    throw error(code::invalid_argument, "softmax_cross_entropy: the label of row " + std::to_string(row) + " is " +
-                                            std::to_string(label(labels, row)) + ", and there are " +
-                                            std::to_string(n_) + " classes");
-  }
-
- private:
-  std::size_t warps() const { return how_.blocks * (how_.threads / 32); }
-  std::int64_t label(void* labels, std::int64_t row) const {
-    auto const read = [&]<class T>(T value) {
-      on_.read(&value, static_cast<T const*>(labels) + row, sizeof value);
-      return static_cast<std::int64_t>(value);
-    };
-    return label_ == dtype::int64 ? read(std::int64_t{}) : read(std::int32_t{});
-  }
-
-  gpu_device const& on_;
-  dtype label_;
-  std::int64_t rows_, n_;
-  gpu_device::launch_shape how_;
-  std::shared_ptr<gpu_device::function const> run_;
-};
+/// Returns the words for a label that is none of n classes, as the processor's kernel has them.
+inline refusal no_class_of(std::int64_t n) {
+  return [n](std::int64_t row, index_on_gpu const& labels) {
+    return "softmax_cross_entropy: the label of row " + std::to_string(row) + " is " + std::to_string(labels[row]) +
+           ", and there are " + std::to_string(n) + " classes";
+  };
+}
 
 inline kernel rows_kernel(kernel_request const& r, std::string_view name) {
   return kernel([run = bound_rows(r, name)](kernel_call const& call) { run(call.pointers); });
@@ -145,14 +110,6 @@ RILL_CUDA_INLINE std::string rows_text(std::string_view function, std::vector<dt
          (other == first ? "" : ", " + other) + (long_rows ? ", block_of_row>(" : ", threads_of_row>(") + arguments +
          "rows, n);\n}\n";
 }
-RILL_CUDA_INLINE std::string labels_text(dtype label) {
-  std::string const name(name_in_text(label));
-  return "#include \"rill/cuda/text/softmax.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void labels(global<" +
-         name + " const> labels, long rows, long n, global<long> first) {\n  find_bad_labels<" + name +
-         ">(labels, rows, n, first);\n}\n";
-}
 
 // A thread reads an element before it writes that result, and no other thread reads it afterwards.
 RILL_CUDA_INLINE kernel softmax_kernel(kernel_request const& r) {
@@ -170,14 +127,18 @@ RILL_CUDA_INLINE kernel cross_entropy_dense_kernel(kernel_request const& r) {
 }
 RILL_CUDA_INLINE kernel cross_entropy_kernel(kernel_request const& r) {
   detail::bound_rows run(r, "cross_entropy");
-  detail::label_check check(run.on(), r.inputs[1].element, run.rows(), run.n());
-  auto const bytes = check.scratch();
+  auto const label = r.inputs[1].element;
+  range_check const check(run.on(), label, run.rows(), run.n());
+  checked_indices const labels(run.on(), label, detail::no_class_of(run.n()));
   return kernel(
-      [run = std::move(run), check = std::move(check)](kernel_call const& call) {
-        check(call.pointers[1], call.scratch());
+      [run = std::move(run), check, labels](kernel_call const& call) {
+        if (run.rows() == 0) return;
+        labels.begin(call.scratch());
+        check(call.in(1), call.scratch());
+        labels.expect_good(call.in(1), call.scratch());
         run(call.pointers);
       },
-      bytes);
+      first_bad::scratch);
 }
 
 }  // namespace rill::cuda

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::atomic<unsigned long long> compiled{0};
+std::atomic<unsigned long long> compiled{0}, programs{0};
 
 // What NVRTC takes and what has no meaning for the host's compiler: with values, and without.
 constexpr std::string_view with_value[] = {"--fmad",
@@ -199,9 +199,36 @@ fs::path precompiled(std::string const& prelude, std::vector<std::string> comman
   return folder / "prelude.hpp";
 }
 
+/// Compiles what is one part of a program, or the whole.
+void compile_part(program_text const& program, compile_options const& options, compiled_text& to) {
+  auto const headers = header_folder(program);
+  bool const waits = threads_wait(program);
+  auto command = command_of(headers, options, waits);
+  auto const [includes, rest, line] = divide(program.text);
+  std::string const prelude = prelude_of(program, includes);
+  std::string const text =
+      line_of(program, line) + rest + table_of(kernels_of(program.text), namespace_of(program.text), waits);
+  auto const object = made_once("text_" + hash_of(prelude + text + joined(command)) + ".so", [&](fs::path const& made) {
+    auto const source = made.string() + ".cpp", log = made.string() + ".log";
+    write_file(source, text);
+    auto const common = precompiled(prelude, command);
+    command.insert(command.end(),
+                   {"-shared", "-nostartfiles", "-include", common.string(), source, "-o", made.string()});
+    ++compiled;
+    bool const good = run_program(command, log);
+    to.log += read_file(log);
+    fs::remove(source);
+    fs::remove(log);
+    return good;
+  });
+  to.good = to.good && !object.empty();
+  to.objects.push_back(object.string());
+}
+
 }  // namespace
 
 unsigned long long compiled_texts() { return compiled; }
+unsigned long long compiled_programs() { return programs; }
 
 compile_options read_options(std::vector<std::string> const& options) {
   compile_options read;
@@ -233,28 +260,10 @@ compile_options read_options(std::vector<std::string> const& options) {
 }
 
 compiled_text compile(program_text const& program, compile_options const& options) {
-  auto const headers = header_folder(program);
-  bool const waits = threads_wait(program);
-  auto command = command_of(headers, options, waits);
-  auto const [includes, rest, line] = divide(program.text);
-  std::string const prelude = prelude_of(program, includes);
-  std::string const text = line_of(program, line) + rest + table_of(kernels_of(program.text), waits);
-  compiled_text result;
-  auto const object = made_once("text_" + hash_of(prelude + text + joined(command)) + ".so", [&](fs::path const& made) {
-    auto const source = made.string() + ".cpp", log = made.string() + ".log";
-    write_file(source, text);
-    auto const common = precompiled(prelude, command);
-    command.insert(command.end(),
-                   {"-shared", "-nostartfiles", "-include", common.string(), source, "-o", made.string()});
-    ++compiled;
-    result.good = run_program(command, log);
-    result.log = read_file(log);
-    fs::remove(source);
-    fs::remove(log);
-    return result.good;
-  });
-  result.good = !object.empty();
-  result.object = object.string();
+  ++programs;
+  compiled_text result{true, {}, {}};
+  for (auto& part : parts_of(program.text))
+    compile_part({std::move(part), program.name, program.headers}, options, result);
   return result;
 }
 

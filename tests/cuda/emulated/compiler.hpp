@@ -27,12 +27,16 @@ struct bad_option {
 struct compiled_text {
   bool good = false;
   std::string log;
-  std::string object;  ///< its path
+  std::vector<std::string> objects;  ///< the paths of its parts
 };
+/// Compiles each part of a program by itself (text.hpp): what it was compiled to before is found again in other
+/// programs.
 compiled_text compile(program_text const& program, compile_options const& options);
 
 /// Returns how many texts the host's compiler has compiled.
 unsigned long long compiled_texts();
+/// Returns how many programs were compiled, or found in the cache, or refused.
+unsigned long long compiled_programs();
 /// Returns how many programs are alive.
 unsigned long long live_programs();
 

@@ -51,3 +51,4 @@ rill_emulated_counts rill_emulated_count() try {
   return none;
 }
 unsigned long long rill_emulated_compiled_texts() { return compiled_texts(); }
+unsigned long long rill_emulated_compiled_programs() { return compiled_programs(); }

@@ -2,9 +2,10 @@
 // the loaded object by their names.
 //
 // Environment variables:
-//   RILL_EMULATED_GPUS            how many devices there are (1), when cuInit is called for the first time
+//   RILL_EMULATED_GPUS            how many devices there are (2), when cuInit is called for the first time
 //   RILL_EMULATED_MEMORY          bytes of each (1 GiB)
 //   RILL_EMULATED_DRIVER_VERSION  as cuDriverGetVersion returns it (13000)
+//   RILL_EMULATED_NVRTC_VERSION   NVRTC's, counted in the same way (13000)
 //   RILL_EMULATED_ORDER           the seed of rill_emulated_set_order (0)
 //   RILL_EMULATED_COMPILER        the g++ that compiles kernels
 //   RILL_EMULATED_SANITIZE        if set, kernels are compiled with -fsanitize=undefined
@@ -43,5 +44,7 @@ struct rill_emulated_counts {
 rill_emulated_counts rill_emulated_count();
 /// Returns how many texts the host's compiler has compiled for this process, without those found in the cache.
 unsigned long long rill_emulated_compiled_texts();
+/// Returns how many programs nvrtcCompileProgram was asked to compile, by this process.
+unsigned long long rill_emulated_compiled_programs();
 
 }  // extern "C"

@@ -20,7 +20,7 @@ void initialize() {
   expect(process == 0 || process == ::getpid(), status::not_initialized);
   std::lock_guard const lock(initializing);
   if (initialized) return;
-  auto const count = number_of_environment("RILL_EMULATED_GPUS", 1);
+  auto const count = number_of_environment("RILL_EMULATED_GPUS", 2);
   expect(count != 0, status::no_device);
   auto const bytes = number_of_environment("RILL_EMULATED_MEMORY", 1ull << 30);
   auto made = std::make_unique<driver>();
@@ -35,8 +35,8 @@ driver& the_driver() {
   return *found;
 }
 
-std::vector<cuda::context>& current_contexts() {
-  static thread_local std::vector<cuda::context> current;
+context_stack& current_contexts() {
+  static thread_local constinit context_stack current{};
   return current;
 }
 std::shared_ptr<context> current_context() {

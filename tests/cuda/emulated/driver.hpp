@@ -1,7 +1,9 @@
 // The state of the emulated driver: devices, their contexts, and what is alive.
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -68,10 +70,11 @@ struct device {
 
 struct loaded_module {
   std::shared_ptr<context> owner;
-  std::shared_ptr<kernel_object const> object;
+  std::vector<std::shared_ptr<kernel_object const>> objects;
 };
 struct loaded_function {
   std::shared_ptr<loaded_module> of;
+  std::shared_ptr<kernel_object const> object;
   kernel_entry const* kernel;
 };
 
@@ -90,8 +93,21 @@ void initialize();
 /// Returns the driver. Throws failure{not_initialized}, in a child process of fork() too.
 driver& the_driver();
 
-/// The contexts that are current on the calling thread, the last one is the current one.
-std::vector<cuda::context>& current_contexts();
+/// The contexts that are current on the calling thread, the last one is the current one. It has no destructor: static
+/// objects of a program may call the driver when the thread's objects are gone.
+struct context_stack {
+  cuda::context all[64];
+  std::size_t count;
+
+  bool empty() const { return count == 0; }
+  cuda::context back() const { return all[count - 1]; }
+  void push_back(cuda::context c) {
+    expect(count < std::size(all), status::invalid_value);
+    all[count++] = c;
+  }
+  void pop_back() { --count; }
+};
+context_stack& current_contexts();
 /// Returns the context that is current on the calling thread. Throws failure if there is none, or with its error if it
 /// has failed.
 std::shared_ptr<context> current_context();

@@ -55,6 +55,12 @@ template <class F> status giving_back(F const& f) noexcept {
   });
 }
 
+loaded_function find_in(std::shared_ptr<loaded_module> const& of, std::string const& name) {
+  for (auto const& each : of->objects)
+    if (auto const* const kernel = each->find(name)) return {of, each, kernel};
+  throw failure{status::not_found};
+}
+
 device& device_of(int number) {
   auto& all = the_driver().devices;
   expect(number >= 0 && static_cast<std::size_t>(number) < all.size(), status::invalid_device);
@@ -248,6 +254,10 @@ status cuCtxPopCurrent_v2(rill::cuda::context* to) {
     if (to != nullptr) *to = current_contexts().back();
     current_contexts().pop_back();
   });
+}
+
+status cuCtxGetDevice(device_id* to) {
+  return in_context([&](context& current) { put(to, current.of().number); });
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -444,9 +454,9 @@ status cuModuleLoadData(module_handle* to, void const* image) {
   return in_context([&](context& current) {
     expect(to != nullptr && image != nullptr, status::invalid_value);
     auto const read = read_image(static_cast<char const*>(image));
-    auto object = std::make_shared<kernel_object const>(read);
-    *to = the_driver().modules.add(
-        std::make_shared<loaded_module>(loaded_module{current.shared_from_this(), std::move(object)}));
+    auto made = std::make_shared<loaded_module>(loaded_module{current.shared_from_this(), {}});
+    for (auto const& path : read) made->objects.push_back(std::make_shared<kernel_object const>(path));
+    *to = the_driver().modules.add(std::move(made));
   });
 }
 status cuModuleUnload(module_handle handle) {
@@ -460,7 +470,7 @@ status cuModuleGetFunction(function_handle* to, module_handle handle, char const
     expect(to != nullptr && name != nullptr, status::invalid_value);
     auto const of = the_driver().modules.find(handle);
     expect(of->owner.get() == &current, invalid_handle);
-    *to = the_driver().functions.add(std::make_shared<loaded_function>(loaded_function{of, &of->object->find(name)}));
+    *to = the_driver().functions.add(std::make_shared<loaded_function>(find_in(of, name)));
   });
 }
 status cuLaunchKernel(function_handle handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -471,7 +481,7 @@ status cuLaunchKernel(function_handle handle, unsigned grid_x, unsigned grid_y, 
     auto const f = the_driver().functions.find(handle);
     expect(f->of->owner.get() == &current, invalid_handle);
     expect(extra == nullptr, status::not_supported);
-    auto launch = std::make_shared<kernel_launch const>(f->of->object, *f->kernel, extent{grid_x, grid_y, grid_z},
+    auto launch = std::make_shared<kernel_launch const>(f->object, *f->kernel, extent{grid_x, grid_y, grid_z},
                                                         extent{block_x, block_y, block_z}, shared_bytes, arguments);
     current.enqueue(*stream, [&current, fate = fate_of_next_launch(), seed = order_seed(), launch = std::move(launch)] {
       if (fate.held != 0) {
@@ -526,6 +536,7 @@ static_assert(is<decltype(cuMemHostGetDevicePointer_v2), decltype(api::address_o
 static_assert(is<decltype(cuStreamCreate), decltype(api::create_stream)>);
 static_assert(is<decltype(cuStreamDestroy_v2), decltype(api::destroy_stream)>);
 static_assert(is<decltype(cuStreamSynchronize), decltype(api::wait_for_stream)>);
+static_assert(is<decltype(cuCtxGetDevice), decltype(api::device_of_context)>);
 static_assert(is<decltype(cuStreamWaitEvent), decltype(api::make_stream_wait)>);
 static_assert(is<decltype(cuEventCreate), decltype(api::create_event)>);
 static_assert(is<decltype(cuEventDestroy_v2), decltype(api::destroy_event)>);

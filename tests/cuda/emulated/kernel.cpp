@@ -99,10 +99,10 @@ kernel_object::~kernel_object() {
   std::lock_guard const lock(loading());
   ::dlclose(library_);
 }
-kernel_entry const& kernel_object::find(std::string const& name) const {
+kernel_entry const* kernel_object::find(std::string const& name) const {
   for (std::size_t i = 0; i < interface_->kernel_count; ++i)
-    if (interface_->kernels[i].name == name) return interface_->kernels[i];
-  throw failure{status::not_found};
+    if (interface_->kernels[i].name == name) return &interface_->kernels[i];
+  return nullptr;
 }
 
 kernel_launch::kernel_launch(std::shared_ptr<kernel_object const> object, kernel_entry const& kernel, extent blocks,

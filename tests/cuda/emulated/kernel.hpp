@@ -21,8 +21,8 @@ class kernel_object {
   kernel_object(kernel_object const&) = delete;
   ~kernel_object();
 
-  /// Throws failure{not_found}.
-  kernel_entry const& find(std::string const& name) const;
+  /// Returns the kernel of that name, or null.
+  kernel_entry const* find(std::string const& name) const;
   thread_state& state() const { return *interface_->state; }
   /// While it is locked, no other launch runs kernels of the object.
   std::mutex& running() const { return *running_; }

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "compiler.hpp"
+#include "environment.hpp"
 #include "handles.hpp"
 #include "image.hpp"
 #include "rill/cuda/nvrtc_api.hpp"
@@ -74,7 +75,7 @@ void compile(program& of, std::vector<std::string> const& options) {
     auto const made = emulated::compile(of.text, read);
     of.log = made.log;
     if (!made.good) throw nvrtc_failure{nvrtc_status::compilation};
-    if (read.real) of.code = write_image(read.architecture, made.object);
+    if (read.real) of.code = write_image(read.architecture, made.objects);
   } catch (std::exception const& thrown) {
     of.log = std::string("nvrtc: error: ") + thrown.what() + "\n";
     throw;
@@ -111,7 +112,10 @@ char const* nvrtcGetErrorString(nvrtc_status of) {
   return "NVRTC_ERROR unknown";
 }
 nvrtc_status nvrtcVersion(int* major, int* minor) {
-  return guarded([&] { put(major, 13), put(minor, 0); });
+  return guarded([&] {
+    auto const version = static_cast<int>(number_of_environment("RILL_EMULATED_NVRTC_VERSION", 13000));
+    put(major, version / 1000), put(minor, version % 1000 / 10);
+  });
 }
 nvrtc_status nvrtcGetNumSupportedArchs(int* count) {
   return guarded([&] { put(count, static_cast<int>(std::size(architectures))); });

@@ -116,6 +116,26 @@ divided_text divide(std::string const& text) {
   return divided;
 }
 
+std::vector<std::string> parts_of(std::string const& text) {
+  constexpr std::string_view end = "\n}  // namespace text_";
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (auto at = text.find(end); at != std::string::npos; at = text.find(end, begin)) {
+    auto const next = std::min(text.find('\n', at + end.size()), text.size() - 1) + 1;
+    parts.push_back(text.substr(begin, next - begin));
+    begin = next;
+  }
+  if (parts.empty() || begin < text.size()) parts.push_back(text.substr(begin));
+  return parts;
+}
+
+std::string namespace_of(std::string const& text) {
+  constexpr std::string_view begin = "\nnamespace text_";
+  std::string const bare = "\n" + without_comments(text);
+  auto const at = bare.find(begin);
+  return at == std::string::npos ? "" : "text_" + reader(bare, at + begin.size()).word();
+}
+
 bool has_word_of_blocks(std::string const& text) {
   constexpr std::string_view words[] = {"__shared__",    "__syncthreads", "__syncwarp", "__shfl_",
                                         "__ballot_sync", "__any_sync",    "__all_sync"};
@@ -138,7 +158,7 @@ std::vector<std::string> included_names(std::string const& text) {
   return names;
 }
 
-std::string table_of(std::vector<found_kernel> const& kernels, bool wait) {
+std::string table_of(std::vector<found_kernel> const& kernels, std::string const& space, bool wait) {
   std::string text =
       "\n#line 1 \"kernels of this text\"\nnamespace {\nconstexpr rill::emulated::kernel_entry rill_emulated_kernels[] "
       "= {\n";
@@ -146,7 +166,7 @@ std::string table_of(std::vector<found_kernel> const& kernels, bool wait) {
     // Bounds stand in a parenthesis of their own: the threads of a block, and numbers that do not matter here.
     std::string const arguments =
         (wait ? ", true" : ", false") + (bounds.empty() ? "" : ", " + bounds.substr(1, bounds.size() - 2));
-    text += "    rill::emulated::entry<&" + name + ">(\"" + name + "\"" + arguments + "),\n";
+    text += "    rill::emulated::entry<&" + space + "::" + name + ">(\"" + name + "\"" + arguments + "),\n";
   }
   return text +
          "    {}};\n"

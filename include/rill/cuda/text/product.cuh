@@ -7,6 +7,7 @@
 
 #include "rill/cuda/text/global.cuh"
 #include "rill/cuda/text/product_form.hpp"
+#include "rill/cuda/text/threads.cuh"
 #include "rill/type/half.hpp"
 
 namespace rill::text {
@@ -59,32 +60,48 @@ template <class Sum, int Side> struct square {
   }
 };
 
-/// The lines of A or of B from which a thread brings numbers to shared memory: rows of A or columns of B, of a tile of
-/// `Side` of them. A thread brings one step of each slab of the depth, of every `apart`-th line.
-template <class T, int Side> class line_reader {
+/// The numbers of a tile that a thread brings to shared memory, of A's rows or of B's columns: one step of each slab of
+/// the depth, of every `apart`-th line.
+template <int Side> class share_of_tile {
  public:
   static constexpr int slab = 1024 / Side, count = 4, apart = Side / count;
 
-  /// `first`: the tile's first line at depth 0; `outside`: what stands for numbers outside of a slab.
-  line_reader(global<T const> first, std::int64_t lines, std::int64_t line_step, std::int64_t depth_step, T outside)
-      : next_line_(line_step * apart), outside_(outside) {
+  /// `lines`: how many there are from the tile's first on; `along_depth`: whether a line's numbers lie side by side.
+  share_of_tile(std::int64_t lines, bool along_depth) {
     // Neighbours read side by side.
     int const thread = static_cast<int>(threadIdx.x);
-    step_ = depth_step == 1 ? thread % slab : thread / apart;
-    line_ = depth_step == 1 ? thread / slab : thread % apart;
-    first_ = first + (line_ * line_step + step_ * depth_step);
+    step_ = along_depth ? thread % slab : thread / apart;
+    line_ = along_depth ? thread / slab : thread % apart;
     lines_ = static_cast<int>(lines < Side ? lines : Side) - line_;
   }
 
   int step() const { return step_; }
   int line() const { return line_; }
+  /// Whether the matrix has the thread's i-th number of a slab that has so many steps.
+  bool has(int i, int steps) const { return step_ < steps && i * apart < lines_; }
+
+ private:
+  int step_, line_, lines_;
+};
+
+/// Reads a thread's share of the lines of a matrix.
+template <class T, int Side> class line_reader : public share_of_tile<Side> {
+ public:
+  using share = share_of_tile<Side>;
+  using share::apart, share::count;
+
+  /// `first`: the tile's first line at depth 0; `outside`: what stands for numbers outside of a slab.
+  line_reader(global<T const> first, std::int64_t lines, std::int64_t line_step, std::int64_t depth_step, T outside)
+      : share(lines, depth_step == 1), next_line_(line_step * apart), outside_(outside) {
+    first_ = first + (this->line() * line_step + this->step() * depth_step);
+  }
 
   /// Reads this thread's numbers of the slab at this offset, which has so many steps.
   void read(T (&to)[count], std::int64_t offset, int steps) const {
     auto from = first_ + offset;
     for (int i = 0; i < count; ++i, from += next_line_) {
       to[i] = outside_;
-      if (step_ < steps && i * apart < lines_) to[i] = *from;
+      if (this->has(i, steps)) to[i] = *from;
     }
   }
 
@@ -92,7 +109,6 @@ template <class T, int Side> class line_reader {
   global<T const> first_;
   std::int64_t next_line_;
   T outside_;
-  int step_, line_, lines_;
 };
 
 /// Goes through a piece of the depth slab by slab. Each slab lies in one block, and in one pair of the summed matrices.
@@ -158,17 +174,32 @@ struct product_unit {
   }
 };
 
+/// Goes through the rows of a matrix C.
+template <class R> class row_walk {
+ public:
+  row_walk(global<R> first, std::int64_t row_step) : at_(first), row_step_(row_step) {}
+
+  /// Returns the walk that begins so many rows and columns further.
+  row_walk from(int row, int column) const { return {at_ + (row * row_step_ + column), row_step_}; }
+  void next() { at_ += row_step_; }
+  global<R> operator*() const { return at_; }
+
+ private:
+  global<R> at_;
+  std::int64_t row_step_;
+};
+
 /// A thread's sums of a tile: of the block of the depth that is being read, and of those before. These are in C if that
-/// holds sums as they are, because registers are few.
-template <class R, class Sum, int Side> class thread_sums {
+/// holds sums as they are, because registers are few. `Walk` goes through the rows of C.
+template <class R, class Sum, int Side, class Walk> class thread_sums {
  public:
   using shape = square<Sum, Side>;
   using pack = typename shape::pack;
   static constexpr int edge = shape::edge, width = shape::width, packs = shape::packs;
 
-  thread_sums(global<R> tile, std::int64_t row_step, std::int64_t rows, std::int64_t columns)
-      : first_(tile + (shape::row(y(), 0) * row_step + shape::column(x(), 0))),
-        row_step_(row_step),
+  /// `tile`: at the tile's first number; `rows` and `columns`: how many C has from there on.
+  thread_sums(Walk const& tile, std::int64_t rows, std::int64_t columns)
+      : first_(tile.from(shape::row(y(), 0), shape::column(x(), 0))),
         rows_(of_thread(rows, shape::row(y(), 0))),
         columns_(of_thread(columns, shape::column(x(), 0))) {
     begin_block();
@@ -224,13 +255,12 @@ template <class R, class Sum, int Side> class thread_sums {
   template <class F> void for_each_row(F const& f) {
     auto line = first_;
     for (int i = 0, row = 0; i < edge; ++i) {
-      for (; row < shape::row(0, i); ++row) line += row_step_;
-      if (row < rows_) f(line, i);
+      for (; row < shape::row(0, i); ++row) line.next();
+      if (row < rows_) f(*line, i);
     }
   }
 
-  global<R> first_;
-  std::int64_t row_step_;
+  Walk first_;
   int rows_, columns_;
   Sum block_[edge][edge];
   struct nothing {};
@@ -238,20 +268,18 @@ template <class R, class Sum, int Side> class thread_sums {
 };
 
 /// Computes the pieces of C = A B in tiles of `Side`, by blocks of 256 threads. R is the sum's type, or T if there is
-/// one piece.
-template <int Side, class T, class R>
-void multiply(global<T const> a, global<T const> b, global<R> c, product_form const& form) {
+/// one piece. For a unit `rows_of` and `columns_of` return what reads A's rows and B's columns, as a line_reader does,
+/// and `result_of` returns a walk through C's rows from the tile's first number on.
+template <int Side, class T, class R, class Rows, class Columns, class Result>
+void multiply_tiles(product_form const& form, Rows const& rows_of, Columns const& columns_of, Result const& result_of) {
   using sum = sum_of<T>;
   using shape = square<sum, Side>;
-  using reader = line_reader<T, Side>;
+  using reader = share_of_tile<Side>;
   __shared__ typename shape::slabs left, right;
   for (std::int64_t number = blockIdx.x; number < product_unit::count<Side>(form); number += gridDim.x) {
     auto const unit = product_unit::of<Side>(form, number);
-    // What stands outside of a slab makes products of -0, which change no sum: 0 + -0 is 0, and -0 + -0 is -0.
-    reader const rows(a + (offset(form.kept, form.kept.a_apart, unit.batch) + unit.row * form.a_row), form.m - unit.row,
-                      form.a_row, form.a_column, static_cast<T>(sum{}));
-    reader const columns(b + (offset(form.kept, form.kept.b_apart, unit.batch) + unit.column * form.b_column),
-                         form.n - unit.column, form.b_column, form.b_row, static_cast<T>(-sum{}));
+    auto const rows = rows_of(unit);
+    auto const columns = columns_of(unit);
     slab_walk<shape::slab> walk(form, unit.begin, unit.end);
     T next_left[reader::count], next_right[reader::count];
     auto const read_next = [&] {
@@ -268,8 +296,8 @@ void multiply(global<T const> a, global<T const> b, global<R> c, product_form co
       }
       __syncthreads();
     };
-    thread_sums<R, sum, Side> sums(c + (unit.result + unit.row * form.n + unit.column), form.n, form.m - unit.row,
-                                   form.n - unit.column);
+    auto result = result_of(unit);
+    thread_sums<R, sum, Side, decltype(result)> sums(result, form.m - unit.row, form.n - unit.column);
     bool more = walk.more();
     if (more) {
       read_next();
@@ -293,12 +321,36 @@ void multiply(global<T const> a, global<T const> b, global<R> c, product_form co
   }
 }
 
+/// Returns a walk through the sums of a unit's piece, or through a contiguous C if there is one piece.
+template <class R> row_walk<R> contiguous(global<R> c, product_form const& form, product_unit const& unit) {
+  return {c + (unit.result + unit.row * form.n + unit.column), form.n};
+}
+
+/// Multiplies matrices that lie in memory (multiply_tiles).
+template <int Side, class T, class R>
+void multiply(global<T const> a, global<T const> b, global<R> c, product_form const& form) {
+  using sum = sum_of<T>;
+  // What stands outside of a slab makes products of -0, which change no sum: 0 + -0 is 0, and -0 + -0 is -0.
+  multiply_tiles<Side, T, R>(
+      form,
+      [&](product_unit const& unit) {
+        return line_reader<T, Side>(a + (offset(form.kept, form.kept.a_apart, unit.batch) + unit.row * form.a_row),
+                                    form.m - unit.row, form.a_row, form.a_column, static_cast<T>(sum{}));
+      },
+      [&](product_unit const& unit) {
+        return line_reader<T, Side>(
+            b + (offset(form.kept, form.kept.b_apart, unit.batch) + unit.column * form.b_column), form.n - unit.column,
+            form.b_column, form.b_row, static_cast<T>(-sum{}));
+      },
+      [&](product_unit const& unit) { return contiguous(c, form, unit); });
+}
+
 /// Adds the sums of the pieces of `count` elements: those of a part first, `pieces_of_part` of them, then the parts.
-template <class T, class Sum>
-void add_sums(global<Sum const> sums, global<T> c, std::int64_t count, std::int64_t pieces,
-              std::int64_t pieces_of_part) {
-  std::int64_t const threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += threads) {
+/// `place(i)` is where element i lies in C.
+template <class T, class Sum, class Place>
+void add_sums(global<Sum const> sums, global<T> c, std::int64_t count, std::int64_t pieces, std::int64_t pieces_of_part,
+              Place const& place) {
+  for_each_index(count, [&](std::int64_t i) {
     Sum all{};
     for (std::int64_t part = 0; part < pieces; part += pieces_of_part) {
       Sum of_part = sums[part * count + i];
@@ -306,8 +358,8 @@ void add_sums(global<Sum const> sums, global<T> c, std::int64_t count, std::int6
         of_part = of_part + sums[p * count + i];
       all = part == 0 ? of_part : all + of_part;
     }
-    c[i] = static_cast<T>(all);
-  }
+    c[place(i)] = static_cast<T>(all);
+  });
 }
 
 }  // namespace rill::text

@@ -1,12 +1,10 @@
 // Softmax and cross entropies of rows, with the bits of rill/ops/network/softmax_kernels.hpp. Powers are computed again
 // where they are needed: to keep them in the memory of a GPU would take longer.
 #pragma once
-#include <cstdint>
 #include <type_traits>
 
 #include "rill/cuda/text/global.cuh"
 #include "rill/cuda/text/row_threads.cuh"
-#include "rill/cuda/text/warp.cuh"
 #include "rill/program/elementary.hpp"
 #include "rill/type/half.hpp"
 
@@ -55,20 +53,6 @@ template <class T, template <class> class Threads> void log_softmax(global<T con
     auto const log_sum = of.log_sum();
     own::for_each(count, [&](long i) { y[row * n + i] = static_cast<T>(of.shifted(i) - log_sum); });
   });
-}
-
-/// Finds labels outside [0, n): for each warp the first of its rows that has one, or `rows`.
-template <class Label> void find_bad_labels(global<Label const> labels, long rows, long n, global<std::int64_t> first) {
-  long const threads = static_cast<long>(gridDim.x) * blockDim.x;
-  long const thread = static_cast<long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  long bad = rows;
-  for (long row = thread; row < rows && bad == rows; row += threads)
-    if (labels[row] < 0 || labels[row] >= n) bad = row;
-  for (int half = 16; half > 0; half /= 2) {
-    long const other = __shfl_xor_sync(all_threads, bad, half);
-    bad = other < bad ? other : bad;
-  }
-  if (threadIdx.x % 32 == 0) first[thread / 32] = bad;
 }
 
 /// Computes for each row the cross entropy of softmax(x) and the class `labels[row]`, which was checked; and its

@@ -89,6 +89,18 @@ template <class T, size_t N> struct array {
 
 template <class T, size_t N> constexpr size_t size(T const (&)[N]) { return N; }
 
+template <class T> constexpr T const& min(T const& a, T const& b) { return b < a ? b : a; }
+template <class T> constexpr T const& max(T const& a, T const& b) { return a < b ? b : a; }
+
+// Roundings and roots, which are exact or rounded correctly.
+inline double sqrt(double x) { return ::sqrt(x); }
+inline double floor(double x) { return ::floor(x); }
+inline double round(double x) { return ::round(x); }
+inline double abs(double x) { return ::fabs(x); }
+template <floating_point T> constexpr bool isinf(T x) {
+  return x == numeric_limits<T>::infinity() || x == -numeric_limits<T>::infinity();
+}
+
 template <class> class complex;  // named by cast_kernels.hpp, never instantiated
 
 // half and bfloat16 check this concept; they compare as float.

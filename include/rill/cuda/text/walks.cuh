@@ -1,12 +1,11 @@
 // Sums, products and recurrences along an axis, element by element, as rill/ops/reduction/cumulative_kernels.hpp has
 // them.
 #pragma once
-#include <cstdint>
 #include <type_traits>
 
+#include "rill/cuda/text/accumulate.cuh"
 #include "rill/cuda/text/global.cuh"
 #include "rill/cuda/text/warp.cuh"
-#include "rill/type/half.hpp"
 
 namespace rill::text {
 
@@ -18,22 +17,6 @@ struct walk {
   /// Returns the place of the k-th element of a column on the way, relative to the column's first.
   long step_to(long k) const { return (reverse ? length - 1 - k : k) * inner; }
 };
-
-/// What elements are accumulated in: 16-bit floats as float.
-template <class T>
-using accumulated = std::conditional_t<std::is_same_v<T, half> || std::is_same_v<T, bfloat16>, float, T>;
-
-// Integers wrap.
-template <class A> A plus(A a, A b) {
-  if constexpr (std::is_integral_v<A>)
-    return static_cast<A>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  else return a + b;
-}
-template <class A> A times(A a, A b) {
-  if constexpr (std::is_integral_v<A>)
-    return static_cast<A>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-  else return a * b;
-}
 
 /// The sums of the elements so far; `before` is the sum without the last one.
 template <class A> struct sums {

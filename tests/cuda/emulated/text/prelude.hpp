@@ -79,6 +79,23 @@ inline double __ddiv_rn(double a, double b) { return a / b; }
 inline float __fsqrt_rn(float a) { return __builtin_sqrtf(a); }
 inline double __dsqrt_rn(double a) { return __builtin_sqrt(a); }
 
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+
+// A thread runs until it waits, so each of these is one step for the others.
+template <class T> T atomicMin(T* at, T value) {
+  static_assert(std::is_integral_v<T> && sizeof(T) >= 4, "atomicMin takes integers of 4 or 8 bytes");
+  T const before = *at;
+  if (value < before) *at = value;
+  return before;
+}
+template <class T> T atomicAdd(T* at, T value) {
+  static_assert(std::is_integral_v<T> && sizeof(T) >= 4 && (sizeof(T) == 4 || std::is_unsigned_v<T>),
+                "atomicAdd of integers takes those of 4 bytes, and unsigned ones of 8");
+  T const before = *at;
+  *at = before + value;
+  return before;
+}
+
 // What the threads of a block, or of a warp, call together. Calls at other places of a text are others.
 inline void __syncthreads(std::source_location where = std::source_location::current()) {
   auto& here = rill::emulated::here;

@@ -1,0 +1,202 @@
+// Convolutions as matrix products on a GPU.
+#pragma once
+#include <string>
+
+#include "rill/cuda/convolution_node.hpp"
+#include "rill/cuda/gpu_device.hpp"
+
+namespace rill::cuda {
+
+/// What a kernel may do in several ways that give the same bits.
+struct convolution_choices {
+  int side;          ///< of the tiles of a product
+  bool into_blocks;  ///< whether the depth is cut into blocks, or into parts (product_plan::cut)
+  bool wide;         ///< whether counters have 64 bits
+};
+/// Returns the text of a kernel `convolve`: of the pieces of a product in tiles of `side`, `apart` as sums, or of the
+/// only piece. Its parameters are the addresses of the images and the filter, or of what stands for them in a
+/// derivative (text/convolution.cuh), the address of the result or of the sums, and a convolution_form.
+std::string convolution_text(convolution_part part, convolution_numbers numbers, int side, bool apart);
+/// Returns the text of a kernel `add_pixels` that adds the pieces of a derivative with respect to images.
+std::string add_pixels_text(convolution_numbers numbers);
+}  // namespace rill::cuda
+
+#if RILL_CUDA_RUNTIME
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "rill/cuda/launch.hpp"
+#include "rill/device/kernel.hpp"
+
+namespace rill::cuda {
+
+namespace detail {
+
+/// A product of one of the parts, and its kernels' parameter.
+struct planned_convolution {
+  product_plan plan;
+  convolution_form form;
+
+  planned_convolution(dtype element, product_form const& product, convolution_shape const& s,
+                      std::optional<convolution_choices> const& choices)
+      : plan{element, product}, form{{}, windows_of(s)} {
+    if (choices) plan.cut(choices->side, choices->into_blocks);
+    else choose_cut(plan);
+    form.product = plan.form;
+  }
+};
+
+/// The products that compute a part of a convolution: one, or one for each phase of the strides.
+class convolution_products {
+ public:
+  convolution_products(convolution_part part, dtype element, convolution_shape const& s,
+                       std::optional<convolution_choices> const& choices)
+      : part_(part), element_(element), shape_(s), choices_(choices) {}
+
+  /// Calls f(planned) for each product that has results.
+  template <class F> void for_each(F const& f) const {
+    if (part_ == convolution_part::images_gradient)
+      rill::kernels::detail::for_each_phase(shape_, [&](auto const& y, auto const& x) { run(f, of_phase(y, x)); });
+    else run(f, of_all());
+  }
+
+ private:
+  template <class F> static void run(F const& f, planned_convolution const& each) {
+    if (each.plan.results() > 0) f(each);
+  }
+  // `b_row`: 1 where B's reader takes steps of the depth.
+  static product_form product_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t b_row) {
+    product_form form{};
+    form.m = m, form.n = n, form.k = k, form.a_column = 1, form.b_row = b_row;
+    return form;
+  }
+  planned_convolution of_all() const {
+    auto const& s = shape_;
+    bool const by_pixels = part_ == convolution_part::result;
+    return {element_,
+            by_pixels ? product_of(s.pixels(), s.out_channels, s.elements(), s.out_channels)
+                      : product_of(s.elements(), s.out_channels, s.pixels(), s.out_channels),
+            s, choices_};
+  }
+  planned_convolution of_phase(rill::kernels::detail::phase const& y, rill::kernels::detail::phase const& x) const {
+    auto const& s = shape_;
+    auto const back = rill::kernels::detail::backward_shape(s, y, x);
+    planned_convolution each{element_, product_of(back.pixels(), back.out_channels, back.elements(), 1), back,
+                             choices_};
+    auto const tap = s.channels * s.out_channels, line = s.width * s.channels;
+    each.form.images = {(y.last_tap * s.filter_width + x.last_tap) * tap,
+                        y.tap_step * s.filter_width * tap,
+                        x.tap_step * tap,
+                        y.first * line + x.first * s.channels,
+                        s.height * line,
+                        s.stride_y * line,
+                        s.stride_x * s.channels};
+    return each;
+  }
+
+  convolution_part part_;
+  dtype element_;
+  convolution_shape shape_;
+  std::optional<convolution_choices> choices_;
+};
+
+/// A convolution, or a derivative of one, that is compiled for a GPU.
+class bound_convolution {
+ public:
+  bound_convolution(gpu_device const& on, convolution_part part, convolution_numbers numbers,
+                    convolution_shape const& s, std::optional<convolution_choices> const& choices)
+      : on_(on), products_(part, numbers.element, s, choices) {
+    products_.for_each([&](planned_convolution const& each) {
+      scratch_ = std::max(scratch_, each.plan.scratch());
+      auto& multiply = kernel_of(each.plan);
+      bool const apart = each.plan.form.pieces > 1;
+      if (!multiply) multiply = on.find(convolution_text(part, numbers, each.plan.side, apart), "convolve");
+      if (!apart || add_) return;
+      by_pixels_ = part == convolution_part::images_gradient;
+      add_ = by_pixels_ ? on.find(add_pixels_text(numbers), "add_pixels")
+                        : on.find(add_pieces_text(numbers.element), "add_pieces");
+    });
+  }
+
+  /// Returns the bytes of scratch memory that it needs.
+  std::size_t scratch() const { return scratch_; }
+  void operator()(void* images, void* other, void* result, void* scratch) const {
+    products_.for_each([&](planned_convolution const& each) {
+      auto const& plan = each.plan;
+      bool const apart = plan.form.pieces > 1;
+      auto const blocks = std::min<std::int64_t>(blocks_of_threads(plan), plan.most_blocks);
+      launch(on_, *kernel_of(plan), {static_cast<unsigned>(blocks), 256}, images, other, apart ? scratch : result,
+             each.form);
+      if (!apart) return;
+      auto const how = on_.shape_for(static_cast<std::size_t>(plan.results()));
+      if (by_pixels_) launch(on_, *add_, how, scratch, result, each.form, plan.pieces_of_part);
+      else launch(on_, *add_, how, scratch, result, plan.results(), plan.form.pieces, plan.pieces_of_part);
+    });
+  }
+
+ private:
+  using function = std::shared_ptr<gpu_device::function const>;
+
+  static std::size_t number_of(product_plan const& plan) {
+    return (plan.side == product_plan::small_side ? 0u : 2u) + (plan.form.pieces > 1 ? 1u : 0u);
+  }
+  function& kernel_of(product_plan const& plan) { return multiply_[number_of(plan)]; }
+  function const& kernel_of(product_plan const& plan) const { return multiply_[number_of(plan)]; }
+
+  gpu_device const& on_;
+  convolution_products products_;
+  std::size_t scratch_ = 0;
+  bool by_pixels_ = false;
+  std::array<function, 4> multiply_;  // those that the products need
+  function add_;
+};
+
+inline kernel kernel_of_products(gpu_device const& on, convolution_numbers numbers, convolution_node const& n,
+                                 std::optional<convolution_choices> const& choices) {
+  bound_convolution run(on, n.part, numbers, n.shape(), choices);
+  auto const bytes = run.scratch();
+  // A derivative with respect to images reads windows of the result.
+  bool const backward = n.part == convolution_part::images_gradient;
+  bool const of_filter = n.part == convolution_part::filter_gradient;
+  auto const& images = backward ? n.y : n.x;
+  auto const& other = of_filter ? n.y : n.filter;
+  auto const& result = backward ? n.x : of_filter ? n.filter : n.y;
+  return kernel([=](kernel_call const& call) { run(images.in(call), other.in(call), result.in(call), call.scratch()); },
+                bytes);
+}
+
+}  // namespace detail
+
+RILL_CUDA_INLINE std::string convolution_text(convolution_part part, convolution_numbers numbers, int side,
+                                              bool apart) {
+  std::string const in(name_in_text(numbers.element)), out = detail::result_in_text(numbers.element, apart);
+  bool const backward = part == convolution_part::images_gradient;
+  bool const chosen = backward ? apart : part == convolution_part::result;  // `Apart` or `Pixels`
+  auto const call =
+      (backward ? "convolve_for_images<" : "convolve<") + std::to_string(side) + (chosen ? ", true, " : ", false, ");
+  return "#include \"rill/cuda/text/convolution.cuh\"\n"
+         "extern \"C\" __global__ __launch_bounds__" +
+         std::string(side == product_plan::small_side ? "(256, 3)" : "(256, 2)") +
+         " void convolve(rill::text::global<" + in + " const> images, rill::text::global<" + in +
+         " const> other, rill::text::global<" + out +
+         "> result, __grid_constant__ rill::cuda::convolution_form const form) {\n  rill::text::" + call +
+         std::string(detail::counter_in_text(numbers)) + ", " + in + ", " + out +
+         ">(images, other, result, form);\n}\n";
+}
+
+RILL_CUDA_INLINE std::string add_pixels_text(convolution_numbers numbers) {
+  std::string const to(name_in_text(numbers.element));
+  return "#include \"rill/cuda/text/convolution.cuh\"\n"
+         "extern \"C\" __global__ void add_pixels(rill::text::global<rill::text::sum_of<" +
+         to + "> const> sums, rill::text::global<" + to +
+         "> images, __grid_constant__ rill::cuda::convolution_form const form, long pieces_of_part) {\n  "
+         "rill::text::add_pixels<" +
+         std::string(detail::counter_in_text(numbers)) + ", " + to + ">(sums, images, form, pieces_of_part);\n}\n";
+}
+
+}  // namespace rill::cuda
+#endif
