@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(each_type, convolution_kernels, testing::ValuesIn(float
                          [](auto const& i) { return std::string(name(i.param)); });
 
 // Operations that are made of convolutions, with their derivatives, in sessions that have no soft placement.
-struct convolution_nodes : test::on_emulated_gpu {
+struct convolution_nodes : test::on_gpu {
   // Compares what `f` records of these operands, and the derivatives of its sum.
   template <class F> void compare(std::vector<shape> const& operands, F const& f) {
     auto const device = gpu(0);

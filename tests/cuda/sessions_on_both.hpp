@@ -1,4 +1,4 @@
-// Steps of sessions on the host and on an emulated GPU.
+// Steps of sessions on the host and on a GPU.
 #pragma once
 #include <concepts>
 #include <memory>
@@ -14,7 +14,7 @@ namespace rill::test {
 
 /// Tests that record the same for the host and for a GPU. What they record is a function of the graph, or of
 /// placeholders for what is fed, that returns values. Graphs that record the same draw the same random numbers.
-class sessions_on_both : public on_emulated_gpu {
+class sessions_on_both : public on_gpu {
  protected:
   using values = std::vector<value>;
 
@@ -22,7 +22,7 @@ class sessions_on_both : public on_emulated_gpu {
 
   void TearDown() override {
     on.reset();
-    on_emulated_gpu::TearDown();
+    on_gpu::TearDown();
   }
 
   /// Expects that the values have the host's bits in each of three steps, in two orders of threads.
@@ -32,7 +32,7 @@ class sessions_on_both : public on_emulated_gpu {
     auto const here = results(fed, record, "cpu:0", how);
     how.devices = {on};
     for (unsigned const order : {0u, 7u}) {
-      RILL_EMULATED(rill_emulated_set_order)(order);
+      set_thread_order(order);
       auto const there = results(fed, record, "gpu:0", how);
       ASSERT_EQ(there.size(), here.size());
       for (std::size_t i = 0; i < here.size(); ++i) {

@@ -197,12 +197,12 @@ TEST_P(image_kernels, crop_as_the_host_does) {
 }
 
 // Records `f` on both of a session's devices and runs it.
-struct image_sessions : test::on_emulated_gpu {
+struct image_sessions : test::on_gpu {
   std::shared_ptr<gpu_device> on = gpu(0);
 
   void TearDown() override {
     on.reset();
-    test::on_emulated_gpu::TearDown();
+    test::on_gpu::TearDown();
   }
   void expect_same_bits(std::vector<tensor> const& fed, std::function<values(values const&)> const& f) {
     graph g;
