@@ -49,20 +49,26 @@ template <class Operations> std::map<std::string_view, std::string> elements_of_
   return all;
 }
 
-// A table of operations, a row for each, in the order of `defined`.
-template <class Operations> std::string table_of(std::span<op_def const* const> defined) {
+// A table of operations, a row for each, in the order of `defined`. `on_gpu`: whether a GPU runs it, by its name.
+template <class Operations>
+std::string table_of(std::span<op_def const* const> defined,
+                     std::map<std::string_view, std::string> const& on_gpu = {}) {
   auto const elements = elements_of_operations<Operations>();
   std::ostringstream s;
-  s << "| operation | what it gives | inputs | element types | derivative | elementwise | state |\n"
-       "|---|---|---|---|---|---|---|\n";
-  for (auto const* op : defined)
+  s << "| operation | what it gives | inputs | element types | derivative | elementwise | state |"
+    << (on_gpu.empty() ? "\n|---|---|---|---|---|---|---|\n" : " GPU |\n|---|---|---|---|---|---|---|---|\n");
+  for (auto const* op : defined) {
     s << "| `" << op->name << "` | " << op->doc << " | " << inputs_of(*op) << " | "
       << (elements.contains(op->name) ? elements.at(op->name) : "") << " | " << (op->grad ? "yes" : "") << " | "
       << (op->elementwise ? "yes" : "") << " | "
       << (op->effect == effect::none    ? ""
           : op->effect == effect::reads ? "reads"
                                         : "writes")
-      << " |\n";
+      << " |";
+    if (auto const at = on_gpu.find(op->name); at != on_gpu.end()) s << " " << at->second << " |";
+    else if (!on_gpu.empty()) s << " |";
+    s << "\n";
+  }
   return s.str();
 }
 

@@ -1,0 +1,65 @@
+// Every operation that has an example, on the GPU and on the host, with extents of 0, 1 and 3.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emulated.hpp"
+#include "numbers.hpp"
+#include "ops/examples.hpp"
+#include "ops/list/walk.hpp"
+#include "rill/cuda/gpu.hpp"
+#include "rill/rill.hpp"
+
+namespace rill {
+namespace {
+
+constexpr int parts = 16;  // each is a test, so that several run at a time
+
+// Places all on the GPU that may run there.
+place_choice choose_gpu(std::span<std::uint32_t const> candidates, std::span<std::uint32_t const>,
+                        place_context const& context) {
+  auto const there =
+      std::find_if(candidates.begin(), candidates.end(), [&](std::uint32_t d) { return !context.devices[d].is_host; });
+  return {there != candidates.end() ? *there : candidates[0], place_reason::fastest};
+}
+
+dtype element_of(test::example const& e) {
+  return e.elements == dtypes{} || e.elements.contains(dtype::float32) ? dtype::float32 : dtype::complex64;
+}
+
+struct examples_on_gpu : test::on_gpu, testing::WithParamInterface<int> {
+  std::shared_ptr<gpu_device> on = gpu(0);
+
+  void TearDown() override {
+    on.reset();
+    test::on_gpu::TearDown();
+  }
+  void compare(test::example const& e, std::int64_t n) {
+    auto const what = test::described(e) + ", n = " + std::to_string(n);
+    try {
+      test::recorded r(e, n, element_of(e));
+      session here{r.g, {.threads = 1}};
+      session there{r.g, {.threads = 1, .devices = {on}, .soft_placement = true, .placement = choose_gpu}};
+      auto const expected = test::run(r, r.outputs, here);
+      auto const found = test::run(r, r.outputs, there);
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        test::expect_same_numbers(found[i].to(host), expected[i], what + ", output " + std::to_string(i));
+    } catch (error const& why) {
+      ADD_FAILURE() << what << ": " << why.what();
+    }
+  }
+};
+
+TEST_P(examples_on_gpu, have_the_hosts_bits) {
+  auto const& all = test::examples();
+  for (std::size_t i = static_cast<std::size_t>(GetParam()); i < all.size(); i += parts)
+    for (std::int64_t const n : {0, 1, 3})
+      if (n > 0 || !all[i].refuses_nothing) compare(all[i], n);
+}
+INSTANTIATE_TEST_SUITE_P(part, examples_on_gpu, testing::Range(0, parts));
+
+}  // namespace
+}  // namespace rill
