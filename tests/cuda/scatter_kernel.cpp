@@ -298,13 +298,14 @@ TEST_F(scatter_text, is_compiled_by_nvrtc) {
       compile(cuda::element_keys_text(index, wide), false);
       compile(cuda::segment_keys_text(index, wide), false);
     }
-    for (auto const element : reals)
-      for (auto const* how : {"adding", "subtracting", "taking_largest", "taking_least"})
-        compile(cuda::join_text(how, element, wide), element == dtype::float16);
-    for (auto const element : {dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64})
-      compile(cuda::join_text("averaging", element, wide), false);
+    compile(cuda::join_text("adding", dtype::float32, wide), true);
     for (std::size_t const bytes : {1u, 2u, 4u, 8u, 16u}) compile(cuda::assign_text(bytes, wide), false);
   }
+  for (auto const element : reals)
+    for (auto const* how : {"adding", "subtracting", "taking_largest", "taking_least"})
+      compile(cuda::join_text(how, element, false), element == dtype::float16);
+  for (auto const element : {dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64})
+    compile(cuda::join_text("averaging", element, false), false);
   for (std::size_t const bytes : {1u, 2u, 4u, 8u}) compile(cuda::fill_text(bytes), false);
   for (auto const index : index_types) {
     compile(cuda::check_segments_text(index), true);

@@ -351,11 +351,14 @@ class bound_fill {
 /// Returns the number that every other exceeds, or, of `least`, stays below.
 inline std::array<std::byte, 16> extreme_of_nothing(dtype element, bool least) {
   std::array<std::byte, 16> word{};
-  auto const put = [&](auto x) { std::memcpy(word.data(), &x, sizeof x); };
   visit(element, [&]<class T>() {
-    if constexpr (std::is_integral_v<T>) put(least ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min());
-    else if constexpr (dtypes::floats.contains(dtype_of<T>))
-      put(T(least ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity()));
+    if constexpr (dtypes::reals.contains(dtype_of<T>)) {
+      T extreme;
+      if constexpr (std::is_integral_v<T>)
+        extreme = least ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min();
+      else extreme = T(least ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity());
+      std::memcpy(word.data(), &extreme, sizeof extreme);
+    }
   });
   return word;
 }
