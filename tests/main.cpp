@@ -38,6 +38,7 @@ extern "C" char const* __tsan_default_suppressions() {
 #endif
 
 int main(int argc, char** argv) {
+  ::setenv("RILL_KERNEL_CACHE", "", 0);  // tests leave no kernels in the user's folder
 #if !RILL_COMPILED
   rill::use_elements();
 #endif

@@ -28,6 +28,10 @@ TEST(kernel_text, puts_all_but_the_includes_into_a_namespace_of_its_own) {
   EXPECT_EQ(text.part(), "// two\n #include <cstdint>\n\n #include \"a.cuh\"\nnamespace text_" + mark +
                              " { using t = int;\nextern \"C\" __global__ void twice_" + mark +
                              "(t* x) { x[0] *= 2; }\n}  // namespace text_" + mark + "\n");
+  EXPECT_EQ(text.alone(),
+            "// two\n #include <cstdint>\n\n #include \"a.cuh\"\nusing t = int;\n"
+            "extern \"C\" __global__ void twice_" +
+                mark + "(t* x) { x[0] *= 2; }");
   EXPECT_TRUE(text.joins());
   EXPECT_EQ(kernel_text(source).part(), text.part());
   EXPECT_NE(kernel_text(source + " ").name_of("twice"), text.name_of("twice"));

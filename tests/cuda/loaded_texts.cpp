@@ -104,16 +104,24 @@ TEST_F(compiled_texts, that_are_refused_say_why_and_harm_no_others) {
              other = on->find(text("other"), "second");
   compiled();
   on->compile(*good);
-  EXPECT_EQ(compiled(), 1u + 3);
+  EXPECT_EQ(compiled(), 1u + 2 + 2);  // one program, each good text, and the bad one with and without its namespace
   on->compile(*other);
   auto const why = refusal(*on, broken);
   EXPECT_NE(why.find("NVRTC refuses a kernel's text:\n"), std::string::npos) << why;
   EXPECT_NE(why.find("rill.cu:1:"), std::string::npos) << why;
   EXPECT_NE(why.find("no_such_name"), std::string::npos) << why;
-  EXPECT_EQ(compiled(), 1u);  // once more, for memory may have been short: by itself
+  EXPECT_EQ(compiled(), 2u);  // once more, for memory may have been short: by itself
   on->find(broken, "first");
   compile(*on, text("third"));
   EXPECT_EQ(compiled(), 1u);
+}
+
+TEST_F(compiled_texts, that_need_to_be_outside_of_a_namespace_are) {
+  auto const on = without_files();
+  std::string const outside = "namespace own { int a; }\nnamespace b { int c = sizeof(::own::a); }\n" + text("outside");
+  auto const other = on->find(text("inside"), "first");
+  on->compile(*on->find(outside, "second"));
+  on->compile(*other);
 }
 
 TEST_F(compiled_texts, with_directives_are_compiled_by_themselves) {

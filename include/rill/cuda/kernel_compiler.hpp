@@ -38,7 +38,8 @@ class kernel_compiler {
  private:
   void compile_together(std::span<kernel_text const* const> texts, std::vector<std::size_t> const& which,
                         std::vector<compiled_text>& results);
-  std::shared_ptr<kernel_image const> compile_program(std::span<kernel_text const* const> texts);
+  std::shared_ptr<kernel_image const> compile_program(std::span<kernel_text const* const> texts,
+                                                      std::string const& program);
 
   nvrtc compiler_;
   int capability_;
@@ -98,10 +99,11 @@ RILL_CUDA_INLINE void kernel_compiler::compile_together(std::span<kernel_text co
                                                         std::vector<std::size_t> const& which,
                                                         std::vector<compiled_text>& results) {
   std::vector<kernel_text const*> some;
-  for (auto i : which) some.push_back(texts[i]);
+  std::string program;
+  for (auto i : which) some.push_back(texts[i]), program += texts[i]->part();
   std::shared_ptr<kernel_image const> image;
   if (some.size() > 1) try {
-      image = compile_program(some);
+      image = compile_program(some, program);
     } catch (...) {  // each says below what is wrong with it
     }
   for (auto i : which) results[i] = image ? compiled_text{image} : compile_anew(*texts[i]);
@@ -109,16 +111,19 @@ RILL_CUDA_INLINE void kernel_compiler::compile_together(std::span<kernel_text co
 
 RILL_CUDA_INLINE compiled_text kernel_compiler::compile_anew(kernel_text const& text) try {
   kernel_text const* const one[] = {&text};
-  return {compile_program(one)};
+  if (text.joins()) try {
+      return {compile_program(one, text.part())};
+    } catch (...) {  // it may need to stand outside of a namespace
+    }
+  return {compile_program(one, text.alone())};
 } catch (...) {
   return {{}, caught_failure()};
 }
 
 RILL_CUDA_INLINE std::shared_ptr<kernel_image const> kernel_compiler::compile_program(
-    std::span<kernel_text const* const> texts) {
-  std::string program;
+    std::span<kernel_text const* const> texts, std::string const& program) {
   std::vector<digest> keys;
-  for (auto const* each : texts) program += each->part(), keys.push_back(key_of(*each));
+  for (auto const* each : texts) keys.push_back(key_of(*each));
   auto image = std::make_shared<kernel_image>();
   image->code = compiler_.compile(program, capability_);
   image->name = digest_of(image->code);

@@ -15,13 +15,15 @@ class kernel_text {
 
   /// Returns the text as a part of a program.
   std::string const& part() const noexcept { return part_; }
+  /// Returns the text as a program of its own, without a namespace, in which it might mean something else.
+  std::string const& alone() const noexcept { return alone_; }
   /// Returns the name that a kernel of the text has there.
   std::string name_of(std::string_view kernel) const { return std::string(kernel) + "_" + mark_; }
   /// Whether other texts may stand in the same program: not if it has directives behind its first lines.
   bool joins() const noexcept { return joins_; }
 
  private:
-  std::string mark_, part_;
+  std::string mark_, alone_, part_;
   bool joins_ = true;
 };
 
@@ -91,6 +93,7 @@ RILL_CUDA_INLINE kernel_text::kernel_text(std::string_view text) : mark_(hexadec
   auto const body = detail::marked(text.substr(begin), mark_), space = "text_" + mark_;
   joins_ = !detail::has_directives(body);
   part_ = text.substr(0, begin);
+  alone_ = part_ + body;
   // The namespace begins without a line of its own, so that the lines that NVRTC names are those of the text.
   part_ += joins_ ? "namespace " + space + " { " + body + "\n}  // namespace " + space + "\n" : body;
 }
