@@ -20,8 +20,8 @@ inline constexpr bool has_sanitizer = __has_feature(address_sanitizer) || __has_
 inline constexpr bool has_sanitizer = false;
 #endif
 
-/// Tests that need NVRTC; they are skipped where it is not installed, and in programs with a sanitizer: it takes minutes to
-/// compile all texts.
+/// Tests that need NVRTC; they are skipped where it is not installed, and in programs with a sanitizer: it takes
+/// minutes to compile all texts.
 class on_real_nvrtc : public testing::Test {
  protected:
   std::unique_ptr<cuda::nvrtc> compiler;
