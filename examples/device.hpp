@@ -11,10 +11,8 @@ namespace example {
 /// host, and the session says so on stderr.
 inline rill::session_options with_device(std::string_view device, rill::session_options options = {}) {
   if (device != "gpu") return options;
-  options.log = [](std::string_view text) {
-    std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
-  };
-  options.devices = {rill::gpu(0)};
+  options.log = [](std::string_view text) { std::fprintf(stderr, "%.*s", static_cast<int>(text.size()), text.data()); };
+  options.devices = {rill::gpu(0, {.log = options.log})};
   options.soft_placement = true;
   return options;
 }

@@ -60,7 +60,7 @@ compare() {
     for case in "${cases[@]}"; do
       cut -d' ' -f1 /proc/loadavg >>"$loads"
       {
-        "$build/bench/cases" "$case"
+        "$build/bench/cases" "$case" || echo "{\"case\": \"$case\", \"error\": \"rill ended with $?\"}"
         for program in "${here[@]}"; do
           "$PEERS_PYTHON" bench/gpu/peers.py "$program" --device "$PEERS_DEVICE" "$case" 2>/dev/null ||
             echo "{\"case\": \"$case\", \"error\": \"$program ended with $?\"}"

@@ -112,6 +112,38 @@ TEST_F(cuda_dlpack, takes_an_array_of_another_library) {
   array.memory = {};
 }
 
+TEST_F(cuda_dlpack, takes_an_array_without_elements_and_gives_it_back_at_once) {
+  foreign_array array(*on, {1, 2, 3, 4, 5, 6});
+  array.shape[0] = 0;
+  array.face.array.data = nullptr;
+  EXPECT_EQ(from_dlpack(&array.face, on).shape(), (shape{0, 3}));
+  EXPECT_EQ(array.deleted, 1);
+}
+
+TEST_F(cuda_dlpack, uses_the_memory_of_a_loan_again_when_the_consumer_has_read_it) {
+  cuda::card const other(std::make_shared<cuda::driver const>(), 0);
+  auto const consumer = gpu(0);
+  tensor t = tensor::copy<float>(std::vector<float>{1, 2, 3}, shape{3}).to(on->memory());
+  auto* const lent = to_dlpack(t, consumer->stream_of_kernels());
+  auto const read = consumer->find(
+      "#include \"rill/cuda/text/global.cuh\"\n"
+      "using namespace rill::text;\n"
+      "extern \"C\" __global__ void read(global<float const> from, global<float> to) { to[0] = from[0]; }\n",
+      "read");
+  tensor seen(dtype::float32, shape{1}, consumer->memory());
+  RILL_EMULATED(rill_emulated_hold_launch)(1);
+  {
+    auto const current = other.use();
+    void *from = lent->array.data, *to = seen.storage().data();
+    void* parameters[] = {&from, &to};
+    consumer->launch(*read, {1, 1}, parameters);
+  }
+  t = {};
+  lent->deleter(lent);  // while the consumer's kernel waits
+  RILL_EMULATED(rill_emulated_release_launches)();
+  EXPECT_EQ(seen.to(host).at<float>(0), 1);
+}
+
 TEST_F(cuda_dlpack, waits_for_the_producers_stream) {
   foreign_array array(*on, {1, 2, 3, 4, 5, 6});
   graph g;
@@ -158,6 +190,10 @@ TEST_F(cuda_dlpack, refuses_what_it_can_not_read) {
   EXPECT_EQ(refused(), code::unimplemented);
   array.face.version.major = 2;
   EXPECT_EQ(refused(), code::unimplemented);
+  array.face.flags = dlpack::read_only;
+  EXPECT_EQ(refused(), code::unimplemented);
+  array.face.array.type = {6, 8, 1};  // bools
+  EXPECT_EQ(refused(), code::unimplemented);
   array.face.array.data = nullptr;
   EXPECT_EQ(refused(), code::invalid_argument);
   array.face.array.byte_offset = 2;
@@ -165,6 +201,7 @@ TEST_F(cuda_dlpack, refuses_what_it_can_not_read) {
   array.strides[0] = 4;
   EXPECT_EQ(refused(), code::unimplemented);
   EXPECT_EQ(refusal([&] { from_dlpack(nullptr, on); }).code(), code::invalid_argument);
+  EXPECT_EQ(refusal([&] { from_dlpack(&array.face, gpu(7)); }).code(), code::not_found);
   EXPECT_EQ(refusal([&] { to_dlpack(tensor(1.f), nullptr); }).code(), code::invalid_argument);
   EXPECT_EQ(refusal([&] { to_dlpack(tensor(), nullptr); }).code(), code::invalid_argument);
 }

@@ -11,6 +11,7 @@
 #include "ops/examples.hpp"
 #include "ops/list/walk.hpp"
 #include "rill/cuda/gpu.hpp"
+#include "rill/ops/list/io_operations.hpp"
 #include "rill/rill.hpp"
 
 namespace rill {
@@ -26,8 +27,19 @@ place_choice choose_gpu(std::span<std::uint32_t const> candidates, std::span<std
   return {there != candidates.end() ? *there : candidates[0], place_reason::fastest};
 }
 
-dtype element_of(test::example const& e) {
-  return e.elements == dtypes{} || e.elements.contains(dtype::float32) ? dtype::float32 : dtype::complex64;
+// The element types that an example is tried with, of those that its operation takes.
+std::vector<dtype> elements_of(test::example const& e) {
+  static auto const taken = [] {
+    auto all = test::walk_of<operations>({}).taken;
+    all.merge(test::walk_of<io_operations>({}).taken);
+    return all;
+  }();
+  auto const at = taken.find(e.operation);
+  auto const types = e.elements == dtypes{} && at != taken.end() ? at->second : e.elements;
+  std::vector<dtype> some;
+  for (auto const d : {dtype::float32, dtype::float16, dtype::int32, dtype::boolean, dtype::complex64})
+    if (types == dtypes{} ? d == dtype::float32 : types.contains(d)) some.push_back(d);
+  return some;
 }
 
 struct examples_on_gpu : test::on_gpu, testing::WithParamInterface<int> {
@@ -37,10 +49,10 @@ struct examples_on_gpu : test::on_gpu, testing::WithParamInterface<int> {
     on.reset();
     test::on_gpu::TearDown();
   }
-  void compare(test::example const& e, std::int64_t n) {
-    auto const what = test::described(e) + ", n = " + std::to_string(n);
+  void compare(test::example const& e, std::int64_t n, dtype element) {
+    auto const what = test::described(e) + " of " + std::string(name(element)) + ", n = " + std::to_string(n);
     try {
-      test::recorded r(e, n, element_of(e));
+      test::recorded r(e, n, element);
       session here{r.g, {.threads = 1}};
       session there{r.g, {.threads = 1, .devices = {on}, .soft_placement = true, .placement = choose_gpu}};
       auto const expected = test::run(r, r.outputs, here);
@@ -57,7 +69,8 @@ TEST_P(examples_on_gpu, have_the_hosts_bits) {
   auto const& all = test::examples();
   for (std::size_t i = static_cast<std::size_t>(GetParam()); i < all.size(); i += parts)
     for (std::int64_t const n : {0, 1, 3})
-      if (n > 0 || !all[i].refuses_nothing) compare(all[i], n);
+      for (auto const element : elements_of(all[i]))
+        if (n > 0 || !all[i].refuses_nothing) compare(all[i], n, element);
 }
 INSTANTIATE_TEST_SUITE_P(part, examples_on_gpu, testing::Range(0, parts));
 

@@ -48,8 +48,9 @@ def run(program, suite, tests, command):
 
 
 def main(words):
-    command = words[words.index("--") + 1:] if "--" in words else []
-    program, chosen = (words[:len(words) - len(command) - bool(command)] + ["*"])[:2]
+    at = words.index("--") if "--" in words else len(words)
+    command = words[at + 1:]
+    program, chosen = (words[:at] + ["*"])[:2]
     found = suites(program, chosen)
     if not found:
         print(f"no test has a name like {chosen}")

@@ -208,6 +208,7 @@ RILL_CUDA_INLINE gpu_device::gpu_device(std::string_view which, unsigned number,
     parts_ = std::make_unique<parts>(card, name_, options);
     // What is wrong with driver, compiler and GPU together shows here, while a session can still do without it.
     compile(*find("extern \"C\" __global__ void nothing() {}\n", "nothing"));
+    compute_ = std::make_unique<cuda::kernel_stream>(*parts_->card, parts_->kernels, parts_->space);
   } catch (error const& e) {
     if (e.code() == code::invalid_argument) throw;
     why_ = as_failure(e);
@@ -219,7 +220,6 @@ RILL_CUDA_INLINE gpu_device::gpu_device(std::string_view which, unsigned number,
   };
   in_ = std::make_unique<thread_stream>(on_card);
   out_ = std::make_unique<thread_stream>(on_card);
-  if (parts_) compute_ = std::make_unique<cuda::kernel_stream>(*parts_->card, parts_->kernels, parts_->space);
 }
 RILL_CUDA_INLINE gpu_device::~gpu_device() = default;
 

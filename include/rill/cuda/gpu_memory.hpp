@@ -26,7 +26,7 @@ class gpu_space final : public memory_space {
   /// Makes copies from now on wait for the kernels that have been launched: called before a variable is unlocked that
   /// they write or read. Kernels that are launched later come after them anyway. The card's context must be current.
   void order_after_kernels();
-  /// Ends that: the kernels are done.
+  /// Called when all kernels have ended: later copies need not wait.
   void kernels_are_done() noexcept { waits_.store(false, std::memory_order_release); }
   /// Makes a stream of another library wait for the kernels that have been launched.
   void order_after_kernels(stream_handle other);
@@ -143,6 +143,7 @@ RILL_CUDA_INLINE gpu_memory::~gpu_memory() {
 
 RILL_CUDA_INLINE void gpu_memory::trim() {
   auto const current = on_.use();
+  on_.driver()(on_.driver().call().wait_for_stream, compute_);  // what is given back is freed in its order
   on_.driver()(on_.driver().call().trim_pool, pool_, std::size_t{0});
 }
 
@@ -168,7 +169,9 @@ RILL_CUDA_INLINE void* gpu_memory::acquire(std::size_t bytes) noexcept {
   last = on_.within([&] {
     auto const take = [&] { return call.allocate(&made, bytes, pool_, order_.get()); };
     auto result = take();
-    if (result == status::out_of_memory && call.trim_pool(pool_, 0) == status::success) result = take();
+    if (result == status::out_of_memory && call.wait_for_stream(compute_) == status::success &&
+        call.trim_pool(pool_, 0) == status::success)
+      result = take();
     if (result != status::success) return result;
     result = call.wait_for_stream(order_.get());
     if (result != status::success) call.deallocate(made, order_.get());

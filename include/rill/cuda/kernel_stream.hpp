@@ -72,23 +72,29 @@ RILL_CUDA_INLINE kernel_stream::kernel_stream(card const& on, stream_owner const
       slots_{{event_owner(on)}, {event_owner(on)}, {event_owner(on)}, {event_owner(on)}} {}
 
 RILL_CUDA_INLINE kernel_stream::~kernel_stream() {
+  if (on_.is_of_parent()) return;  // its thread is not in this process
+  bool wakes = false;
   {
     std::lock_guard const lock(mutex_);
     ending_ = true;
+    wakes = asleep_.exchange(0) != 0;
   }
-  if (asleep_.exchange(0) != 0) asleep_.notify_one();
+  if (wakes) asleep_.notify_one();
   if (thread_.joinable()) thread_.join();
 }
 
 RILL_CUDA_INLINE void kernel_stream::submit(stream_work& work) {
+  on_.expect_own_process();
+  bool wakes = false;
   {
     std::lock_guard const lock(mutex_);
     if (!thread_.joinable()) thread_ = rill::detail::thread([this] { serve(); });
     work.next = nullptr;
     (first_ ? last_->next : first_) = &work;
     last_ = &work;
+    wakes = asleep_.exchange(0) != 0;  // under the lock: without it the thread may have done the work already
   }
-  if (asleep_.exchange(0) != 0) asleep_.notify_one();
+  if (wakes) asleep_.notify_one();
 }
 
 RILL_CUDA_INLINE bool kernel_stream::withdraw(stream_work& work) {
@@ -164,7 +170,7 @@ RILL_CUDA_INLINE bool kernel_stream::oldest_has_ended() {
       on_.within([&] { return slot.has_end ? call.ask_event(slot.end.get()) : call.wait_for_stream(kernels_.get()); });
   if (result == status::not_ready) return false;
   if (!slot.why) try {
-      on_.driver().check(result, call.ask_event.symbol);
+      on_.driver().check(result, slot.has_end ? call.ask_event.symbol : call.wait_for_stream.symbol);
     } catch (...) {
       slot.why = caught_failure();
     }

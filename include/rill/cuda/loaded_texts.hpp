@@ -57,7 +57,7 @@ class loaded_texts {
 
  private:
   std::vector<text*> take_with(text& t);
-  void compile(std::vector<text*> const& some);
+  void compile(std::vector<text*> const& some, std::vector<compiled_text> made);
   void finish(text& t, compiled_text made);
   std::shared_ptr<loaded_program const> program_of(std::shared_ptr<kernel_image const> const& image);
 
@@ -96,15 +96,19 @@ RILL_CUDA_INLINE std::shared_ptr<loaded_texts::text> loaded_texts::add(std::stri
 
 RILL_CUDA_INLINE std::shared_ptr<loaded_program const> loaded_texts::load(text& t) {
   std::unique_lock lock(mutex_);
-  compiled_.wait(lock, [&] { return t.now != text::state::compiling; });
-  if (t.now == text::state::waiting) {
+  for (;;) {
+    compiled_.wait(lock, [&] { return t.now != text::state::compiling; });
+    if (t.now == text::state::loaded) return t.program;
+    if (t.now == text::state::failed) throw error(*t.why);
     auto const some = take_with(t);
+    std::vector<compiled_text> made(some.size());
+    for (auto* each : some) each->now = text::state::compiling;
     lock.unlock();
-    compile(some);
+    compile(some, std::move(made));
     lock.lock();
+    // Another thread may have added a text that failed again meanwhile.
+    if (t.now != text::state::loaded && t.why) throw error(*t.why);
   }
-  if (t.now == text::state::failed) throw error(*t.why);
-  return t.program;
 }
 
 // A text that was refused before would make its neighbours be compiled one by one.
@@ -113,12 +117,10 @@ RILL_CUDA_INLINE std::vector<loaded_texts::text*> loaded_texts::take_with(text& 
   for (auto const& [source, each] : known_)
     if (each.get() != &t && each->now == text::state::waiting && !each->failed_before && !t.failed_before)
       some.push_back(each.get());
-  for (auto* each : some) each->now = text::state::compiling;
   return some;
 }
 
-RILL_CUDA_INLINE void loaded_texts::compile(std::vector<text*> const& some) {
-  std::vector<compiled_text> made(some.size());
+RILL_CUDA_INLINE void loaded_texts::compile(std::vector<text*> const& some, std::vector<compiled_text> made) {
   try {
     std::vector<kernel_text const*> texts;
     for (auto const* each : some) texts.push_back(&each->in_program);

@@ -49,6 +49,7 @@ class page_locked_memory final : public allocator {
 
 #if RILL_CUDA_RUNTIME
 #include <algorithm>
+#include <cstdint>
 #include <new>
 
 namespace rill::cuda {
@@ -75,6 +76,7 @@ RILL_CUDA_INLINE void page_locked_memory::trim() {
 }
 
 RILL_CUDA_INLINE void* page_locked_memory::acquire(std::size_t bytes) noexcept try {
+  if (on_.is_of_parent() || bytes > PTRDIFF_MAX) return nullptr;
   constexpr std::size_t usual = std::size_t{16} << 20;
   std::lock_guard const lock(mutex_);
   for (auto& b : blocks_)
@@ -95,6 +97,7 @@ RILL_CUDA_INLINE void page_locked_memory::release(void* p, std::size_t) noexcept
 }
 
 RILL_CUDA_INLINE std::string page_locked_memory::refusal(std::size_t bytes) const {
+  on_.expect_own_process();
   return "no page-locked memory for a buffer of " + std::to_string(bytes) + " bytes; " + std::to_string(locked()) +
          " bytes are locked already (ulimit -l may limit them)";
 }

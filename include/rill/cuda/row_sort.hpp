@@ -52,13 +52,13 @@ RILL_CUDA_INLINE std::string sort_text(bool wide) {
                     to = "global<" + count + "> ";
   return "#include \"rill/cuda/text/sort.cuh\"\n"
          "using namespace rill::text;\n"
-         "extern \"C\" __global__ void count(" +
+         "extern \"C\" __global__ __launch_bounds__(256) void count(" +
          from + "keys, " + to + "counts, " + count +
          " n, int shift) {\n  count_digits(keys, counts, n, shift);\n}\n"
-         "extern \"C\" __global__ void add_up(" +
+         "extern \"C\" __global__ __launch_bounds__(1024) void add_up(" +
          to + "counts, " + count +
          " n) { add_counts_up(counts, n); }\n"
-         "extern \"C\" __global__ void place(" +
+         "extern \"C\" __global__ __launch_bounds__(256) void place(" +
          from + "keys, " + from + "positions, " + to + "to_keys, " + to + "to_positions, " + from + "before, " + count +
          " n, int shift) {\n  place_by_digit(keys, positions, to_keys, to_positions, before, n, shift);\n}\n";
 }
