@@ -16,8 +16,8 @@ if(TARGET test_ops)
 endif()
 
 # A tenth of the tests with their nodes spread over devices, or over a GPU of the emulated driver and a device, others over
-# tasks, and another over servers. The seed chooses the tenth, and how many: three, four and two for the seeds 1 to 3. Each runs alone, because it uses all processors for
-# minutes. And all tests over devices, a third with each seed.
+# tasks, and another over servers. The seed chooses the tenth, and how many: three, four and two for the seeds 1 to 3. Each
+# runs alone, because it uses all processors for minutes. And all tests over devices, a third with each seed.
 foreach(over devices:1 gpus:1 tasks:1 tasks:2 tasks:3 servers:1)
   string(REGEX MATCH "^([a-z]+):([0-9]+)$" _ "${over}")
   set(over "${CMAKE_MATCH_1}")
@@ -32,7 +32,7 @@ foreach(over devices:1 gpus:1 tasks:1 tasks:2 tasks:3 servers:1)
   add_test(NAME ${test} COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/spread.py"
     "${PROJECT_BINARY_DIR}" --one-of 10 --over ${over} --seed ${seed})
   set(labels tooling)
-  if(NOT over MATCHES "^(devices|gpus)$")
+  if(NOT over STREQUAL devices)
     list(APPEND labels deep)
   endif()
   set_tests_properties(${test} PROPERTIES LABELS "${labels}" RUN_SERIAL TRUE TIMEOUT 1200)

@@ -383,31 +383,31 @@ inline void expect_derivatives_of_open_extents(walk const& w) {
 }
 
 // Types of all ranks that inference looks at, of which most operations take few.
-inline constexpr type samples[] = {of<float>,
-                                   of<float, 2>,
-                                   of<float, 2, 3>,
-                                   of<float, 2, 3, 4, 4>,
-                                   of<float, "n", 3, 5>,
-                                   of<int, 2>,
-                                   of<bool>,
-                                   type::of_unknown_rank(dtype::float32)};
+inline constexpr type sample_types[] = {of<float>,
+                                        of<float, 2>,
+                                        of<float, 2, 3>,
+                                        of<float, 2, 3, 4, 4>,
+                                        of<float, "n", 3, 5>,
+                                        of<int, 2>,
+                                        of<bool>,
+                                        type::of_unknown_rank(dtype::float32)};
 
 // Notes the operation and these types unless inference takes or refuses them, rather than to read what is not there,
 // which no constant expression does.
 template <class Op, std::size_t... I> void infers(std::vector<std::string>& not_so) {
   if constexpr (!requires {
                   typename std::bool_constant<(
-                      detail::infer_or_refuse<Op>(attributes_of<Op>{}, std::array{samples[I]...}), true)>;
+                      detail::infer_or_refuse<Op>(attributes_of<Op>{}, std::array{sample_types[I]...}), true)>;
                 })
-    not_so.push_back(std::string(Op::name) + text_of(std::array{samples[I]...}));
+    not_so.push_back(std::string(Op::name) + text_of(std::array{sample_types[I]...}));
 }
 
 template <class Op> void infers_all(std::vector<std::string>& not_so) {
-  constexpr auto n = std::size(samples);
+  constexpr auto n = std::size(sample_types);
   constexpr bool of_compile_time = requires { typename std::bool_constant<(attributes_of<Op>{}, true)>; };
-  if constexpr (of_compile_time && (requires { Op::infer(attributes_of<Op>{}, samples[0], checks{}); } ||
-                                    requires { Op::infer(attributes_of<Op>{}, samples[0], samples[0], checks{}); } ||
-                                    requires { Op::infer(attributes_of<Op>{}, std::span(samples), checks{}); }))
+  if constexpr (of_compile_time && (requires { Op::infer(attributes_of<Op>{}, sample_types[0], checks{}); } ||
+                                    requires { Op::infer(attributes_of<Op>{}, sample_types[0], sample_types[0], checks{}); } ||
+                                    requires { Op::infer(attributes_of<Op>{}, std::span(sample_types), checks{}); }))
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       if constexpr (Op::arity == 1) (infers<Op, I>(not_so), ...);
       else
