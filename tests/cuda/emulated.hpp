@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/limit.hpp"
 #include "emulated/control.hpp"
 
 namespace rill::test {
@@ -68,6 +69,7 @@ class on_gpu : public testing::Test {
   std::optional<environment_scope> driver_, compiler_, cache_;
 
   on_gpu() {
+    allow(240);  // the host's compiler takes a while for the kernels of a test
     if (on_own_gpu()) return;
     driver_.emplace("RILL_CUDA_DRIVER", emulated_path());
     compiler_.emplace("RILL_NVRTC", emulated_path());

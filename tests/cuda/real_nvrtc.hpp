@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/limit.hpp"
 #include "rill/base/error.hpp"
 #include "rill/cuda/nvrtc.hpp"
 
@@ -28,6 +29,7 @@ class on_real_nvrtc : public testing::Test {
 
   void SetUp() override {
     if (has_sanitizer) GTEST_SKIP() << "NVRTC compiles texts in programs without a sanitizer";
+    allow(300);  // it takes a second for each text
     try {
       compiler = std::make_unique<cuda::nvrtc>(std::vector<std::string>{"libnvrtc.so.13", "libnvrtc.so.12"});
     } catch (error const& e) {

@@ -119,13 +119,6 @@ std::map<std::string_view, std::string> on_gpu() {
   return all;
 }
 
-TEST(operations, say_whether_gpus_run_them) {
-  for (auto const& [name, text] : on_gpu())
-    if (text == "no") ADD_FAILURE() << name << ": no GPU runs it, and nothing says why";
-}
-
-#endif
-
 std::string page() {
   return "# Operations\n\n"
          "Written by the test `operations.are_those_of_the_page` from the lists in "
@@ -143,6 +136,13 @@ std::string page() {
 }
 
 TEST(operations, are_those_of_the_page) { test::expect_page("ops.md", page()); }
+
+TEST(operations, say_whether_gpus_run_them) {
+  for (auto const& [name, text] : on_gpu())
+    if (text == "no") ADD_FAILURE() << name << ": no GPU runs it, and nothing says why";
+}
+
+#endif
 
 TEST(operations, each_have_a_name_of_their_own_and_a_sentence) {
   std::vector<std::string_view> names;
