@@ -141,6 +141,10 @@ TEST_F(cuda_dlpack, uses_the_memory_of_a_loan_again_when_the_consumer_has_read_i
   t = {};
   lent->deleter(lent);  // while the consumer's kernel waits
   RILL_EMULATED(rill_emulated_release_launches)();
+  {
+    auto const current = other.use();
+    consumer->wait();
+  }
   EXPECT_EQ(seen.to(host).at<float>(0), 1);
 }
 
