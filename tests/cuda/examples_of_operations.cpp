@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "emulated.hpp"
-#include "numbers.hpp"
 #include "ops/examples.hpp"
 #include "ops/list/walk.hpp"
 #include "rill/cuda/gpu.hpp"
 #include "rill/ops/list/io_operations.hpp"
 #include "rill/rill.hpp"
+#include "rounding.hpp"
 
 namespace rill {
 namespace {
@@ -58,7 +58,7 @@ struct examples_on_gpu : test::on_gpu, testing::WithParamInterface<int> {
       auto const expected = test::run(r, r.outputs, here);
       auto const found = test::run(r, r.outputs, there);
       for (std::size_t i = 0; i < expected.size(); ++i)
-        test::expect_same_numbers(found[i].to(host), expected[i], what + ", output " + std::to_string(i));
+        test::expect_the_hosts_numbers(found[i].to(host), expected[i], what + ", output " + std::to_string(i));
     } catch (error const& why) {
       ADD_FAILURE() << what << ": " << why.what();
     }

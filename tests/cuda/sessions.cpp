@@ -17,6 +17,7 @@
 #include "rill/cuda/gpu.hpp"
 #include "rill/rill.hpp"
 #include "rill/train/saver.hpp"
+#include "rounding.hpp"
 
 namespace rill {
 namespace {
@@ -95,8 +96,8 @@ TEST_F(gpu_sessions, train_two_models_in_two_threads_to_the_hosts_bits) {
   };
   auto first = std::async(std::launch::async, train), second = std::async(std::launch::async, train);
   auto const here = trained_on_the_host(steps);
-  EXPECT_TRUE(same_bits(first.get(), here));
-  EXPECT_TRUE(same_bits(second.get(), here));
+  test::expect_the_hosts_numbers(first.get(), here, "the first loss");
+  test::expect_the_hosts_numbers(second.get(), here, "the second loss");
 }
 
 TEST_F(gpu_sessions, run_steps_of_one_session_in_two_threads) {
@@ -152,7 +153,8 @@ struct gpu_loops : gpu_sessions {
     for (int i = 0; i < 3; ++i) {
       auto const a = s.run(std::span<feed const>(feeds), there), b = s.run(std::span<feed const>(feeds), here);
       ASSERT_EQ(a.size(), b.size());
-      for (std::size_t k = 0; k < a.size(); ++k) EXPECT_TRUE(same_bits(a[k].to(host), b[k])) << "result " << k;
+      for (std::size_t k = 0; k < a.size(); ++k)
+        test::expect_the_hosts_numbers(a[k].to(host), b[k], "result " + std::to_string(k));
     }
     // The loop is the host's; what it runs is not.
     auto const said = s.explain(std::span<feed const>(feeds), there.back(), stages::all);
@@ -214,7 +216,7 @@ TEST_P(gpu_checkpoints, go_on_with_the_bits_of_a_training_that_did_not_stop) {
   session s{n.g, options()};
   ASSERT_TRUE(saver(n.g, folder / "saved").restore(s));
   n.train(s, 6);
-  EXPECT_TRUE(same_bits(n.loss_of(s), trained_on_the_host(12)));
+  test::expect_the_hosts_numbers(n.loss_of(s), trained_on_the_host(12), "the loss");
 }
 
 // Memory that the driver reports as free.

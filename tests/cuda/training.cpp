@@ -12,6 +12,7 @@
 #include "emulated.hpp"
 #include "rill/cuda/gpu.hpp"
 #include "rill/rill.hpp"
+#include "rounding.hpp"
 
 namespace rill {
 namespace {
@@ -54,7 +55,7 @@ struct training_on_gpu : test::on_gpu {
     EXPECT_GT(here.size(), 4u);
     for (std::size_t i = 0; i < here.size(); ++i) {
       EXPECT_EQ(here[i].first, there[i].first);
-      EXPECT_TRUE(same_bits(here[i].second, there[i].second)) << here[i].first;
+      test::expect_the_hosts_numbers(there[i].second, here[i].second, here[i].first);
     }
   }
 };
