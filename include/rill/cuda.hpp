@@ -4,3 +4,4 @@
 #include "rill/cuda/dlpack.hpp"
 #include "rill/cuda/gpu.hpp"
 #include "rill/rill.hpp"
+#include "rill/train/prefetch.hpp"

@@ -32,7 +32,7 @@ bool never(std::int64_t) { return false; }
 struct array_kernels : test::on_both_with_indices, testing::WithParamInterface<dtype> {
   dtype element = GetParam();
 };
-INSTANTIATE_TEST_SUITE_P(each_type, array_kernels, testing::ValuesIn(test::moved_elements),
+INSTANTIATE_TEST_SUITE_P(each_type, array_kernels, testing::ValuesIn(test::types_to_test(test::moved_elements)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 TEST_P(array_kernels, begin_without_rows_or_with_all) {
@@ -101,12 +101,10 @@ TEST_F(arrays_on_gpu, refuse_what_the_host_refuses_with_its_words) {
 
 struct array_text : test::on_real_nvrtc {};
 TEST_F(array_text, is_compiled_by_nvrtc) {
-  for (int const capability : {80, 90, 100}) {
-    for (auto const index : index_types) EXPECT_FALSE(compiler->compile(cuda::written_text(index), capability).empty());
-    for (bool const wide : {false, true})
-      EXPECT_FALSE(compiler->compile(cuda::repeated_text(wide), capability).empty());
-    EXPECT_FALSE(compiler->compile(cuda::missing_text(), capability).empty());
-  }
+  for (auto const index : index_types) add_text(cuda::written_text(index), index);
+  for (bool const wide : {false, true}) add_text(cuda::repeated_text(wide), wide ? "wide" : "");
+  add_text(cuda::missing_text());
+  expect_compiled();
 }
 
 }  // namespace

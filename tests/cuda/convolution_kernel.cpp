@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <limits>
 #include <random>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "on_both.hpp"
@@ -163,7 +163,7 @@ TEST_P(convolution_kernels, multiply_zeros_beyond_images_by_what_is_not_finite) 
                     [](std::int64_t i) { return i == 7 ? -std::numeric_limits<double>::infinity() : 1; })},
       [](auto const& in) { return conv2d_filter_gradient(in[0], in[1], in[2], {}); }, "an infinite gradient");
 }
-INSTANTIATE_TEST_SUITE_P(each_type, convolution_kernels, testing::ValuesIn(floats),
+INSTANTIATE_TEST_SUITE_P(each_type, convolution_kernels, testing::ValuesIn(test::types_to_test(floats)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 // Operations that are made of convolutions, with their derivatives, in sessions that have no soft placement.
@@ -232,23 +232,28 @@ TEST(convolution_kernel_of, has_convolutions_of_floats) {
 }
 
 // Every text, for each kind of card.
-struct convolution_text_of : test::on_real_nvrtc, testing::WithParamInterface<dtype> {};
-std::set<std::string> texts_of(cuda::convolution_numbers of) {
-  using enum cuda::convolution_part;
-  std::set<std::string> texts{cuda::add_pixels_text(of), cuda::depthwise_text(filter_gradient, of, true)};
-  for (auto const part : {result, images_gradient, filter_gradient}) {
-    texts.insert(cuda::depthwise_text(part, of, false));
-    texts.insert(cuda::convolution_text(part, of, cuda::product_plan{of.element, {}}.large_side(), false));
-    texts.insert(cuda::convolution_text(part, of, cuda::product_plan::small_side, true));
+struct convolution_text_of : test::on_real_nvrtc, testing::WithParamInterface<dtype> {
+  void add_texts_of(cuda::convolution_numbers const& of) {
+    using enum cuda::convolution_part;
+    auto const* const counters = of.wide ? "wide" : "";
+    add_text(cuda::add_pixels_text(of), of.element, counters);
+    add_text(cuda::depthwise_text(filter_gradient, of, true), of.element, "filter gradient in parts", counters);
+    for (auto const& [part, called] : {std::pair(result, "result"), std::pair(images_gradient, "images gradient"),
+                                       std::pair(filter_gradient, "filter gradient")}) {
+      add_text(cuda::depthwise_text(part, of, false), of.element, called, counters);
+      int const large = cuda::product_plan{of.element, {}}.large_side(), small = cuda::product_plan::small_side;
+      add_text(cuda::convolution_text(part, of, large, false), of.element, called, "large tiles", counters);
+      add_text(cuda::convolution_text(part, of, small, true), of.element, called, "small tiles", counters);
+    }
   }
-  return texts;
-}
+};
 TEST_P(convolution_text_of, is_compiled_by_nvrtc) {
-  for (int const capability : GetParam() == dtype::float32 ? std::vector{80, 90, 100} : std::vector{90})
-    for (auto const& text : texts_of({GetParam(), false})) EXPECT_FALSE(compiler->compile(text, capability).empty());
+  add_texts_of({GetParam(), false});
+  expect_compiled();
 }
 TEST_P(convolution_text_of, with_wide_counters_is_compiled_by_nvrtc) {
-  for (auto const& text : texts_of({GetParam(), true})) EXPECT_FALSE(compiler->compile(text, 90).empty());
+  add_texts_of({GetParam(), true});
+  expect_compiled();
 }
 INSTANTIATE_TEST_SUITE_P(each_type, convolution_text_of, testing::ValuesIn(floats),
                          [](auto const& i) { return std::string(name(i.param)); });

@@ -23,15 +23,6 @@ struct cuda_dlpack : test::on_emulated_gpu {
     on.reset();
     test::on_emulated_gpu::TearDown();
   }
-  static error refusal(auto const& f) {
-    try {
-      f();
-    } catch (error const& e) {
-      return e;
-    }
-    ADD_FAILURE() << "nothing was refused";
-    return error(code::internal, "");
-  }
 };
 
 // An array of another library in a GPU's memory.
@@ -181,7 +172,7 @@ TEST_F(cuda_dlpack, refuses_what_it_can_not_read) {
   foreign_array array(*on, {1, 2, 3, 4, 5, 6});
   auto const original = array.face;
   auto const refused = [&] {
-    auto const e = refusal([&] { from_dlpack(&array.face, on); });
+    auto const e = test::refusal([&] { from_dlpack(&array.face, on); });
     array.face = original;
     EXPECT_EQ(array.deleted, 0);
     return e.code();
@@ -204,10 +195,10 @@ TEST_F(cuda_dlpack, refuses_what_it_can_not_read) {
   EXPECT_EQ(refused(), code::invalid_argument);
   array.strides[0] = 4;
   EXPECT_EQ(refused(), code::unimplemented);
-  EXPECT_EQ(refusal([&] { from_dlpack(nullptr, on); }).code(), code::invalid_argument);
-  EXPECT_EQ(refusal([&] { from_dlpack(&array.face, gpu(7)); }).code(), code::not_found);
-  EXPECT_EQ(refusal([&] { to_dlpack(tensor(1.f), nullptr); }).code(), code::invalid_argument);
-  EXPECT_EQ(refusal([&] { to_dlpack(tensor(), nullptr); }).code(), code::invalid_argument);
+  EXPECT_EQ(test::refusal([&] { from_dlpack(nullptr, on); }).code(), code::invalid_argument);
+  EXPECT_EQ(test::refusal([&] { from_dlpack(&array.face, gpu(7)); }).code(), code::not_found);
+  EXPECT_EQ(test::refusal([&] { to_dlpack(tensor(1.f), nullptr); }).code(), code::invalid_argument);
+  EXPECT_EQ(test::refusal([&] { to_dlpack(tensor(), nullptr); }).code(), code::invalid_argument);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -251,7 +242,7 @@ TEST_F(cuda_dlpack, a_session_that_outlives_the_callers_context_fails_and_the_ho
   session s{g, {.threads = 1, .devices = {there}}};
   s.run({{x, vector({1.f, 2.f})}}, y);
   (*d)(d->call().release_primary_context, 0);
-  auto const e = refusal([&] { s.run({{x, vector({1.f, 2.f})}}, y); });
+  auto const e = test::refusal([&] { s.run({{x, vector({1.f, 2.f})}}, y); });
   EXPECT_EQ(e.code(), code::unavailable) << e.what();
   EXPECT_EQ(e.device(), "/device:gpu:0");
   auto const here = g.on("cpu:0", [&] { return x + 1.f; });

@@ -12,6 +12,7 @@
 
 #include "base/limit.hpp"
 #include "emulated/control.hpp"
+#include "rill/base/error.hpp"
 
 namespace rill::test {
 
@@ -55,6 +56,17 @@ class environment_scope {
 inline bool on_own_gpu() {
   char const* const said = std::getenv("RILL_TEST_GPU");
   return said && std::string_view(said) == "1";
+}
+
+/// Returns the error that `f` throws, and fails the test if there is none.
+inline error refusal(auto const& f) {
+  try {
+    f();
+  } catch (error const& e) {
+    return e;
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return error(code::internal, "");
 }
 
 /// Sets the order in which an emulated GPU runs blocks and threads, by a seed. A card has its own order.

@@ -25,7 +25,7 @@ struct gather_kernels : test::on_both, testing::WithParamInterface<dtype> {
     for (auto const index : index_types) f(index, std::string(name(element)) + " at " + std::string(name(index)));
   }
 };
-INSTANTIATE_TEST_SUITE_P(each_type, gather_kernels, testing::ValuesIn(test::moved_elements),
+INSTANTIATE_TEST_SUITE_P(each_type, gather_kernels, testing::ValuesIn(test::types_to_test(test::moved_elements)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 TEST_P(gather_kernels, take_rows_as_the_host_does) {
@@ -159,21 +159,19 @@ TEST_F(gather_variable_on_gpu, reads_rows_there) {
 
 struct gather_text : test::on_real_nvrtc {};
 TEST_F(gather_text, is_compiled_by_nvrtc) {
-  auto const compile = [&](std::string const& text, bool for_each_kind) {
-    for (int const capability : for_each_kind ? std::vector{80, 90, 100} : std::vector{90})
-      EXPECT_FALSE(compiler->compile(text, capability).empty()) << text;
-  };
   for (auto const index : index_types) {
     for (std::size_t const bytes : {1u, 2u, 4u, 8u, 16u}) {
       for (bool const wide : {false, true})
-        for (bool const own : {false, true}) compile(cuda::take_text(bytes, index, own, wide), bytes == 4);
-      compile(cuda::one_hot_text(bytes, index), false);
+        for (bool const own : {false, true})
+          add_text(cuda::take_text(bytes, index, own, wide), bytes, index, own ? "own" : "", wide ? "wide" : "");
+      add_text(cuda::one_hot_text(bytes, index), bytes, index);
     }
-    compile(cuda::row_numbers_text(index, 1), false);
-    compile(cuda::row_numbers_text(index, 8), true);
-    compile(cuda::range_check_text(index), true);
+    for (std::size_t const axes : {1u, 8u})
+      add_text(cuda::row_numbers_text(index, axes), index, std::to_string(axes) + " axes");
+    add_text(cuda::range_check_text(index), index);
   }
-  compile(cuda::begin_check_text(), true);
+  add_text(cuda::begin_check_text());
+  expect_compiled();
 }
 
 }  // namespace

@@ -16,15 +16,6 @@ struct gpu_test : test::on_gpu {
   static session_options with_gpu(gpu_options const& options = {}) {
     return {.threads = 1, .devices = {gpu(0, options)}};
   }
-  static error refusal(auto const& f) {
-    try {
-      f();
-    } catch (error const& e) {
-      return e;
-    }
-    ADD_FAILURE() << "nothing was refused";
-    return error(code::internal, "");
-  }
 };
 
 using emulated_gpu_test = test::only_emulated<gpu_test>;
@@ -103,7 +94,7 @@ TEST_F(gpu_test, leaves_what_it_has_no_kernel_for_to_the_host_with_soft_placemen
   session s{g, options};
   EXPECT_EQ(tensor(s.run({{x, fed}}, y)).at<float>(0, 0), 1);
   session strict{g, with_gpu()};
-  auto const e = refusal([&] { strict.run({{x, fed}}, y); });
+  auto const e = test::refusal([&] { strict.run({{x, fed}}, y); });
   EXPECT_EQ(e.code(), code::invalid_argument) << e.what();
 }
 
@@ -118,12 +109,12 @@ TEST_F(gpu_test, that_is_absent_is_done_without_by_soft_placement_and_named_once
   auto const begin = said.find("the session does without the device 'gpu:0': the CUDA driver can't be opened");
   EXPECT_NE(begin, std::string::npos) << said;
   EXPECT_EQ(said.find("gpu:0", begin + 60), std::string::npos) << said;
-  auto const e = refusal([&] { session{g, {.devices = {gpu(0)}}}; });
+  auto const e = test::refusal([&] { session{g, {.devices = {gpu(0)}}}; });
   EXPECT_EQ(e.code(), code::unavailable);
   EXPECT_EQ(e.device(), "gpu:0");
   EXPECT_NE(e.message().find("/nowhere/libcuda.so.1"), std::string::npos) << e.what();
-  EXPECT_EQ(refusal([&] { gpu(0)->model(); }).code(), code::unavailable);
-  auto const of_task = refusal([&] {
+  EXPECT_EQ(test::refusal([&] { gpu(0)->model(); }).code(), code::unavailable);
+  auto const of_task = test::refusal([&] {
     local_cluster({{"worker", 1}}, [](device_name const&) { return task_options{.threads = 1, .devices = {gpu(0)}}; });
   });
   EXPECT_EQ(of_task.code(), code::unavailable) << of_task.what();
@@ -139,7 +130,8 @@ TEST_F(emulated_gpu_test, of_an_old_driver_or_with_a_newer_compiler_is_absent) {
   EXPECT_NE(absent->absence()->message().find("is of a newer CUDA than the driver, which is of CUDA 12"),
             std::string::npos)
       << absent->absence()->what();
-  EXPECT_EQ(refusal([&] { tensor(dtype::float32, shape{3}, absent->memory()); }).code(), code::resource_exhausted);
+  EXPECT_EQ(test::refusal([&] { tensor(dtype::float32, shape{3}, absent->memory()); }).code(),
+            code::resource_exhausted);
 }
 
 TEST_F(gpu_test, without_a_compiler_is_absent) {
@@ -178,7 +170,7 @@ TEST_F(gpu_test, keeps_to_its_limit_of_memory) {
   EXPECT_EQ(small->memory_limit(), std::size_t{1} << 16);
   {
     tensor const half_of_it(dtype::float32, shape{1 << 13}, small->memory());
-    auto const e = refusal([&] { tensor(dtype::float32, shape{1 << 14}, small->memory()); });
+    auto const e = test::refusal([&] { tensor(dtype::float32, shape{1 << 14}, small->memory()); });
     EXPECT_EQ(e.code(), code::resource_exhausted);
     EXPECT_NE(e.message().find("in the memory of 'gpu:0': 32768 of 65536 bytes are in use"), std::string::npos)
         << e.what();
@@ -192,7 +184,7 @@ TEST_F(gpu_test, refuses_a_text_with_the_compilers_words_and_compiles_others_onc
   auto const on = gpu(0);
   std::string const text = "extern \"C\" __global__ void nothing(unsigned n) {}\n";
   EXPECT_EQ(on->find(text, "nothing"), on->find(text, "nothing"));
-  auto const e = refusal([&] {
+  auto const e = test::refusal([&] {
     on->compile(*on->find("extern \"C\" __global__ void broken(unsigned n) { no_such_name(); }\n", "broken"));
   });
   EXPECT_EQ(e.code(), code::internal);
@@ -208,7 +200,7 @@ struct steps_on_gpu : gpu_test {
   tensor fed = numbers<float>({-2, -0.5f, 0, 1, 30}, {5});
 
   error failure_of(session& s) {
-    auto const e = refusal([&] { s.run({{x, fed}}, there); });
+    auto const e = test::refusal([&] { s.run({{x, fed}}, there); });
     EXPECT_EQ(e.device(), "/device:gpu:0") << e.what();
     EXPECT_FALSE(e.node().empty()) << e.what();
     return e;
@@ -227,7 +219,7 @@ TEST_F(failing_gpu, without_room_gets_back_what_its_pool_keeps) {
 
 TEST_F(steps_on_gpu, beyond_its_limit_refuses_the_step_and_runs_smaller_ones) {
   session s{g, with_gpu({.memory = 16})};
-  auto const e = refusal([&] { s.run({{x, fed}}, there); });
+  auto const e = test::refusal([&] { s.run({{x, fed}}, there); });
   EXPECT_EQ(e.code(), code::resource_exhausted) << e.what();
   EXPECT_NE(std::string(e.what()).find("gpu:0"), std::string::npos) << e.what();
   auto const one = g.on("gpu:0", [&] { return value(exp(constant(g, 0.f))); });
@@ -252,8 +244,8 @@ TEST_F(failing_gpu, of_a_parent_process_is_refused_in_a_child_and_the_host_goes_
   tensor const right = s.run({{x, fed}}, there);
   auto const here = g.on("cpu:0", [&] { return value(x + 1.f); });
   EXPECT_TRUE(holds_in_a_child([&] {
-    auto const e = refusal([&] { s.run({{x, fed}}, there); });
-    auto const memory = refusal([&] { right.to(host); });
+    auto const e = test::refusal([&] { s.run({{x, fed}}, there); });
+    auto const memory = test::refusal([&] { right.to(host); });
     return e.code() == code::failed_precondition && e.message().find("before fork()") != std::string::npos &&
            e.device() == "/device:gpu:0" && memory.code() == code::failed_precondition &&
            tensor(s.run({{x, fed}}, here)).at<float>(3) == 2;

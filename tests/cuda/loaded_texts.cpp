@@ -71,6 +71,22 @@ TEST_F(compiled_texts, that_wait_are_one_program) {
   on->find(text("never wanted"), "first");
 }
 
+TEST_F(compiled_texts, that_no_kernel_uses_are_unloaded_when_there_are_many) {
+  auto const on = without_files();
+  auto const modules = [] { return RILL_EMULATED(rill_emulated_count)().modules; };
+  auto const kept = on->find(text("kept"), "first");
+  on->compile(*kept);
+  compile(*on, text("a"));
+  auto const before_many = modules();
+  for (std::size_t i = 0; i <= cuda::most_unused; ++i) on->find(text("many " + std::to_string(i)), "first");
+  EXPECT_LT(modules(), before_many);
+  EXPECT_GE(modules(), 1u);
+  EXPECT_EQ(on->find(text("kept"), "first"), kept);
+  compiled();
+  on->compile(*kept);
+  EXPECT_EQ(compiled(), 0u);
+}
+
 TEST_F(compiled_texts, of_a_second_device_come_from_files) {
   for (auto const programs : {2u, 0u}) {
     auto const on = device();

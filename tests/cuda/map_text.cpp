@@ -163,7 +163,7 @@ TEST_P(maps_of, have_the_hosts_bits_of_every_function_and_of_odd_extents) {
   if (GetParam() == dtype::float32) compare(p, {shape{7, 1, 5}, shape{3, 1}, shape{}}, {7, 3, 5}, 1);
   for (std::int64_t const n : {1000, 1, 0}) compare(p, {shape{n}, shape{n}, shape{n}}, {n}, 2);
 }
-INSTANTIATE_TEST_SUITE_P(each_type, maps_of, testing::ValuesIn(numbers_in_text),
+INSTANTIATE_TEST_SUITE_P(each_type, maps_of, testing::ValuesIn(test::types_to_test(numbers_in_text)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 TEST_F(maps, have_the_hosts_bits_of_random_programs_in_any_order_of_threads) {
@@ -208,10 +208,9 @@ TEST_F(maps_in_cuda, is_compiled_by_nvrtc) {
   for (auto const element : numbers_in_text) {
     auto const p = every_function_of(element);
     std::vector<shape> const extents{{7, 1, 5}, {3, 1}, {}};
-    bool const wide = element == dtype::float32;
-    for (int const capability : element == dtype::float32 ? std::vector{80, 90, 100} : std::vector{90})
-      EXPECT_FALSE(compiler->compile(cuda::map_text(p, collapse(extents, {7, 3, 5}), wide), capability).empty());
+    add_text(cuda::map_text(p, collapse(extents, {7, 3, 5}), element == dtype::float32), "every function", element);
   }
+  expect_compiled();
 }
 
 }  // namespace

@@ -7,9 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <random>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "rill/tensor/tensor.hpp"
 #include "rill/type/dtype.hpp"
@@ -26,6 +29,25 @@ inline constexpr dtype moved_elements[] = {dtype::boolean, dtype::int8,      dty
                                            dtype::int64,   dtype::uint8,     dtype::uint16,    dtype::uint32,
                                            dtype::uint64,  dtype::float16,   dtype::bfloat16,  dtype::float32,
                                            dtype::float64, dtype::complex64, dtype::complex128};
+
+/// Whether this program has a sanitizer.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool has_sanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool has_sanitizer = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+inline constexpr bool has_sanitizer = false;
+#endif
+
+/// Returns these element types; in programs with a sanitizer two of them at most. There tests take ten times as long,
+/// and a sanitizer sees the host's side of a kernel, which is the same for each type.
+inline std::vector<dtype> types_to_test(std::span<dtype const> all) {
+  if (!has_sanitizer || all.size() <= 2) return {all.begin(), all.end()};
+  return {all[0], all.back()};
+}
+inline std::vector<dtype> types_to_test(std::initializer_list<dtype> all) {
+  return types_to_test(std::span<dtype const>(all.begin(), all.size()));
+}
 
 /// Numbers of each kind: of any bits, and those at which functions differ.
 template <class T> T any_number(std::mt19937_64& random) {

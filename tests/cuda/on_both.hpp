@@ -108,15 +108,15 @@ class on_both : public on_gpu {
     graph g;
     container state;
     host_memory memory;
-    std::vector<type> in, out;
+    std::vector<type> given, out;
     std::vector<std::shared_ptr<variable_state>> const variables;
     node const* at = nullptr;
 
     template <class F> one_node(std::vector<tensor> const& inputs, F const& f) : variables(inputs.size()) {
       std::vector<value> values;
       for (auto const& x : inputs) {
-        in.emplace_back(x.element(), x.shape());
-        values.push_back(placeholder(g, in.back()));
+        given.emplace_back(x.element(), x.shape());
+        values.push_back(placeholder(g, given.back()));
       }
       value const made = f(values);
       at = &made.origin();
@@ -124,7 +124,7 @@ class on_both : public on_gpu {
     }
     kernel_request request(device const* of) {
       return {.at = *at,
-              .inputs = in,
+              .inputs = given,
               .outputs = out,
               .variables = variables,
               .state = state,
@@ -150,33 +150,37 @@ class on_both : public on_gpu {
 
   static std::vector<tensor> run_here(one_node& n, std::vector<tensor> const& inputs) {
     auto const k = n.at->op->cpu(n.request(nullptr));
-    std::vector<tensor> in = inputs, out;
+    std::vector<tensor> given = inputs, out;
     std::vector<void*> pointers;
-    for (auto& t : in) pointers.push_back(t.mutable_raw());
+    for (auto& t : given) pointers.push_back(t.mutable_raw());
     for (auto const& t : n.out) pointers.push_back(out.emplace_back(t.element, t.shape()).mutable_raw());
     tensor scratch = bytes_of(k.scratch(), n.memory);
     pointers.push_back(scratch.mutable_raw());
     step_context step;
-    k({.pointers = pointers.data(), .inputs = in.size(), .outputs = out.size(), .threads = parallel{}, .step = step});
+    k({.pointers = pointers.data(),
+       .inputs = given.size(),
+       .outputs = out.size(),
+       .threads = parallel{},
+       .step = step});
     return out;
   }
 
   // In place, an output has the memory of an input that it may share.
   failure run_there(one_node& n, std::vector<tensor> const& inputs, bool in_place, std::vector<tensor>& found) {
-    auto const listed = on->kernels()->rule()(*n.at, n.in);
+    auto const listed = on->kernels()->rule()(*n.at, n.given);
     if (listed == nullptr) return as_failure(error(code::internal, "there is no kernel"));
     auto const k = factory ? factory(n.request(on.get())) : listed(n.request(on.get()));
-    std::vector<tensor> in, out;
-    for (auto const& t : inputs) in.push_back(t.to(on->memory()));
+    std::vector<tensor> given, out;
+    for (auto const& t : inputs) given.push_back(t.to(on->memory()));
     for (auto const& t : n.out) out.emplace_back(t.element, t.shape(), on->memory());
     if (in_place) {
-      for (auto const& [i, o] : k.input_output_aliases) out[o] = in[i];
+      for (auto const& [i, o] : k.input_output_aliases) out[o] = given[i];
       for (std::size_t i = 0; i < out.size(); ++i)
-        if (n.at->op->updates_in_place >> i & 1) out[i] = in[i];
+        if (n.at->op->updates_in_place >> i & 1) out[i] = given[i];
     }
     tensor const scratch = bytes_of(k.scratch(), on->memory());
     std::vector<void*> pointers;
-    for (auto const* all : {&in, &out})
+    for (auto const* all : {&given, &out})
       for (auto const& t : *all) pointers.push_back(t.storage().data());
     pointers.push_back(scratch.storage().data());
 
@@ -191,7 +195,7 @@ class on_both : public on_gpu {
     step_context step;
     parallel const threads;
     kernel_call const call{
-        .pointers = pointers.data(), .inputs = in.size(), .outputs = out.size(), .threads = threads, .step = step};
+        .pointers = pointers.data(), .inputs = given.size(), .outputs = out.size(), .threads = threads, .step = step};
     work w(k, call);
     on->compute().submit(w);
     auto why = w.over.get_future().get();

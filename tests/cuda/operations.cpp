@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emulated.hpp"
@@ -98,7 +99,7 @@ struct gpu_operations_of : gpu_operations, testing::WithParamInterface<dtype> {
   dtype element = GetParam();
   std::string of(std::string_view what) const { return std::string(what) + " of " + std::string(name(element)); }
 };
-INSTANTIATE_TEST_SUITE_P(each_type, gpu_operations_of, testing::ValuesIn(numbers_in_text),
+INSTANTIATE_TEST_SUITE_P(each_type, gpu_operations_of, testing::ValuesIn(test::types_to_test(numbers_in_text)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 // Lines and columns of one part and of several, and none of anything.
@@ -236,27 +237,27 @@ TEST_F(gpu_operations, return_what_they_are_given_in_other_extents) {
   compare({summable(dtype::float32, shape{6, 4})}, [](values const& in) { return reshape(in[0], {3, 8}); }, "reshape");
 }
 
-// Each text for one kind of card, and those of one type for each kind.
 struct operations_text : test::on_real_nvrtc {};
 TEST_F(operations_text, is_compiled_by_nvrtc) {
-  auto const compile = [&](std::string const& text, bool for_each_kind) {
-    for (int const capability : for_each_kind ? std::vector{80, 90, 100} : std::vector{90})
-      EXPECT_FALSE(compiler->compile(text, capability).empty()) << text;
-  };
   using ops::reducer;
   for (auto const element : numbers_in_text)
-    for (auto const what : {reducer::sum, reducer::mean, reducer::prod, reducer::min, reducer::max}) {
+    for (auto const& [what, called] :
+         {std::pair(reducer::sum, "sum"), std::pair(reducer::mean, "mean"), std::pair(reducer::prod, "prod"),
+          std::pair(reducer::min, "min"), std::pair(reducer::max, "max")}) {
       bool const compares = what == reducer::min || what == reducer::max;
       if ((element == dtype::boolean && !compares) || (what == reducer::mean && !is_float(element))) continue;
-      bool const each = what == reducer::sum && element == dtype::float32;
       auto const types = cuda::types_of(what, element);
-      for (bool const lines : {true, false}) compile(cuda::reduce_text(what, element, types, lines, lines), each);
-      compile(cuda::reduce_text(what, element, {types.with, types.with, types.to}, true, false), each);
+      for (bool const lines : {true, false})
+        add_text(cuda::reduce_text(what, element, types, lines, lines), called, element, lines ? "lines" : "columns");
+      add_text(cuda::reduce_text(what, element, {types.with, types.with, types.to}, true, false), called, element,
+               "of parts");
     }
   for (auto const element : {dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64})
-    compile(cuda::share_text(element), false);
-  for (std::size_t const bytes : {1u, 2u, 4u, 8u}) compile(cuda::copy_text(bytes, bytes, bytes == 8), bytes == 4);
-  compile(cuda::clear_text(), false);
+    add_text(cuda::share_text(element), element);
+  for (std::size_t const bytes : {1u, 2u, 4u, 8u})
+    add_text(cuda::copy_text(bytes, bytes, bytes == 8), bytes, bytes == 8 ? "wide" : "");
+  add_text(cuda::clear_text());
+  expect_compiled();
 }
 
 // Variables in the memory of a GPU.
@@ -287,6 +288,29 @@ TEST_F(gpu_variables, are_assigned_and_updated_in_place_there) {
   EXPECT_EQ(more.to(host).at<float>(2), 4);  // a value that a caller holds is not updated
   tensor const now = s.run({}, read);
   EXPECT_EQ(now.to(host).at<float>(2), -2);
+}
+
+TEST_F(gpu_variables, are_read_there_behind_an_update_and_before) {
+  value before, behind, had, has;
+  operation start;
+  g.on("gpu:0", [&] {
+    auto const v = variable(fill<3>(constant(g, 1.f)), "v");
+    before = v * 2.f;
+    value const update = assign_add(v, fill<3>(constant(g, 4.f)));
+    behind = g.after({operation(update)}, [&] { return value(read(v)); });
+    start = initializer(g);
+    had = is_initialized(v);
+    has = g.after({start}, [&] { return value(is_initialized(v)); });
+  });
+  session s{g, options()};
+  EXPECT_FALSE(tensor(s.run({}, had)).to(host).item<bool>());
+  EXPECT_TRUE(tensor(s.run({}, has)).to(host).item<bool>());
+  for (float const now : {1.f, 5.f}) {
+    auto const [old, fresh] = s.run({}, before, behind);
+    ASSERT_NE(fresh.space(), nullptr);
+    EXPECT_EQ(old.to(host).template at<float>(1), 2 * now);
+    EXPECT_EQ(fresh.to(host).template at<float>(1), now + 4);
+  }
 }
 
 TEST_F(gpu_variables, train_to_the_hosts_bits) {

@@ -61,7 +61,7 @@ struct ranges_on_gpu : test::on_both, testing::WithParamInterface<dtype> {
 constexpr dtype reals[] = {dtype::int8,    dtype::int16,    dtype::int32,   dtype::int64,
                            dtype::uint8,   dtype::uint16,   dtype::uint32,  dtype::uint64,
                            dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64};
-INSTANTIATE_TEST_SUITE_P(each_type, ranges_on_gpu, testing::ValuesIn(reals),
+INSTANTIATE_TEST_SUITE_P(each_type, ranges_on_gpu, testing::ValuesIn(test::types_to_test(reals)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 TEST_P(ranges_on_gpu, have_the_hosts_bits) {
@@ -90,14 +90,11 @@ TEST_P(ranges_on_gpu, refuse_another_number_of_numbers_with_the_hosts_words) {
 
 struct positions_text : test::on_real_nvrtc {};
 TEST_F(positions_text, is_compiled_by_nvrtc) {
-  auto const compile = [&](std::string const& text, bool for_each_kind) {
-    for (int const capability : for_each_kind ? std::vector{80, 90, 100} : std::vector{90})
-      EXPECT_FALSE(compiler->compile(text, capability).empty()) << text;
-  };
-  for (auto const index : {dtype::int32, dtype::int64}) compile(cuda::positions_text(index), true);
-  compile(cuda::source_positions_text(), true);
-  for (auto const element : reals) compile(cuda::range_text(element), element == dtype::float16);
-  for (std::size_t const n : {1u, 8u}) compile(cuda::numbers_text(n), false);
+  for (auto const index : {dtype::int32, dtype::int64}) add_text(cuda::positions_text(index), index);
+  add_text(cuda::source_positions_text());
+  for (auto const element : reals) add_text(cuda::range_text(element), element);
+  for (std::size_t const n : {1u, 8u}) add_text(cuda::numbers_text(n), std::to_string(n) + " numbers");
+  expect_compiled();
 }
 
 }  // namespace

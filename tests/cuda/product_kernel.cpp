@@ -8,7 +8,6 @@
 #include <limits>
 #include <memory>
 #include <random>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -299,7 +298,7 @@ TEST_P(products_of, have_the_hosts_bits_for_batches) {
     compare({GetParam(), which, {2, 9, 100}, {4}, {4}, {}});
   }
 }
-INSTANTIATE_TEST_SUITE_P(each_type, products_of, testing::ValuesIn(numbers),
+INSTANTIATE_TEST_SUITE_P(each_type, products_of, testing::ValuesIn(test::types_to_test(numbers)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 TEST_F(products, have_the_hosts_bits_for_several_tiles) {
@@ -424,12 +423,12 @@ TEST(product_text, depends_on_element_types_and_tiles) {
 struct product_text_of : test::on_real_nvrtc, testing::WithParamInterface<dtype> {};
 TEST_P(product_text_of, is_compiled_by_nvrtc) {
   int const large = cuda::product_plan{GetParam(), {}}.large_side();
-  std::set<std::string> texts{cuda::add_pieces_text(GetParam())};
+  add_text(cuda::add_pieces_text(GetParam()), GetParam());
   for (bool const apart : {false, true})
     for (int const side : {cuda::product_plan::small_side, large})
-      texts.insert(cuda::product_text(GetParam(), side, apart));
-  for (int const capability : GetParam() == dtype::float32 ? std::vector{80, 90, 100} : std::vector{90})
-    for (auto const& text : texts) EXPECT_FALSE(compiler->compile(text, capability).empty());
+      add_text(cuda::product_text(GetParam(), side, apart), GetParam(), "tiles of " + std::to_string(side),
+               apart ? "apart" : "");
+  expect_compiled();
 }
 INSTANTIATE_TEST_SUITE_P(each_type, product_text_of,
                          testing::Values(dtype::uint8, dtype::uint16, dtype::uint32, dtype::uint64, dtype::float16,

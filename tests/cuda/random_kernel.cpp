@@ -51,7 +51,7 @@ struct floats_on_gpu : random_on_gpu, testing::WithParamInterface<dtype> {
   dtype element = GetParam();
   std::string of(std::string const& what) const { return what + " of " + std::string(name(element)); }
 };
-INSTANTIATE_TEST_SUITE_P(each_type, floats_on_gpu, testing::ValuesIn(floats),
+INSTANTIATE_TEST_SUITE_P(each_type, floats_on_gpu, testing::ValuesIn(test::types_to_test(floats)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 TEST_P(floats_on_gpu, are_the_hosts_if_they_are_uniform) {
@@ -123,7 +123,7 @@ TEST_P(floats_on_gpu, choose_the_hosts_classes) {
 }
 
 struct integers_on_gpu : random_on_gpu, testing::WithParamInterface<dtype> {};
-INSTANTIATE_TEST_SUITE_P(each_type, integers_on_gpu, testing::ValuesIn(integers),
+INSTANTIATE_TEST_SUITE_P(each_type, integers_on_gpu, testing::ValuesIn(test::types_to_test(integers)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 TEST_P(integers_on_gpu, are_the_hosts) {
@@ -248,21 +248,17 @@ TEST(random_kernels, are_those_that_a_gpu_has) {
 
 struct random_text : test::on_real_nvrtc {};
 TEST_F(random_text, is_compiled_by_nvrtc) {
-  auto const compile = [&](std::string const& text, bool everywhere) {
-    for (int const capability : everywhere ? std::vector{80, 90, 100} : std::vector{90})
-      EXPECT_FALSE(compiler->compile(text, capability).empty());
-  };
   for (auto const x : floats) {
-    bool const everywhere = x == dtype::float32;
-    compile(cuda::draw_text("draw_uniform", x, {"double", "double"}), everywhere);
-    compile(cuda::draw_text("draw_normal", x, {"double", "double", "double", "double"}), everywhere);
-    compile(cuda::draw_by_parameter_text("draw_gamma", x), everywhere);
-    compile(cuda::draw_by_parameter_text("draw_poisson", x), everywhere);
-    compile(cuda::class_sums_text(x), everywhere);
+    add_text(cuda::draw_text("draw_uniform", x, {"double", "double"}), "uniform", x);
+    add_text(cuda::draw_text("draw_normal", x, {"double", "double", "double", "double"}), "normal", x);
+    add_text(cuda::draw_by_parameter_text("draw_gamma", x), "gamma", x);
+    add_text(cuda::draw_by_parameter_text("draw_poisson", x), "poisson", x);
+    add_text(cuda::class_sums_text(x), x);
   }
   for (auto const x : integers)
-    compile(cuda::draw_text("draw_integers", x, {"std::int64_t", "std::uint64_t"}), x == dtype::int32);
-  for (auto const x : {dtype::int32, dtype::int64}) compile(cuda::draw_classes_text(x), x == dtype::int32);
+    add_text(cuda::draw_text("draw_integers", x, {"std::int64_t", "std::uint64_t"}), "integers", x);
+  for (auto const x : {dtype::int32, dtype::int64}) add_text(cuda::draw_classes_text(x), x);
+  expect_compiled();
 }
 
 }  // namespace

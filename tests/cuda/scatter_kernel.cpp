@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "real_nvrtc.hpp"
+#include "rill/cuda/copy_kernel.hpp"
 #include "rill/cuda/row_sort.hpp"
+#include "rill/cuda/segment_kernel.hpp"
+#include "rill/cuda/sorted_rows.hpp"
 #include "table_tests.hpp"
 
 namespace rill {
@@ -76,7 +79,7 @@ struct scatter_kernels : test::on_both, testing::WithParamInterface<dtype> {
       }
   }
 };
-INSTANTIATE_TEST_SUITE_P(each_type, scatter_kernels, testing::ValuesIn(numbers),
+INSTANTIATE_TEST_SUITE_P(each_type, scatter_kernels, testing::ValuesIn(test::types_to_test(numbers)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 TEST_P(scatter_kernels, add_rows_to_zeros_as_the_host_does) {
@@ -161,7 +164,7 @@ TEST_P(scatter_kernels, add_up_segments_as_the_host_does) {
 }
 
 struct extremes_of_segments : test::on_both, testing::WithParamInterface<dtype> {};
-INSTANTIATE_TEST_SUITE_P(each_type, extremes_of_segments, testing::ValuesIn(reals),
+INSTANTIATE_TEST_SUITE_P(each_type, extremes_of_segments, testing::ValuesIn(test::types_to_test(reals)),
                          [](auto const& i) { return std::string(name(i.param)); });
 TEST_P(extremes_of_segments, are_the_hosts) {
   auto const element = GetParam();
@@ -277,7 +280,7 @@ struct updates_of_rows : test::on_both, testing::WithParamInterface<dtype> {
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(each_type, updates_of_rows, testing::ValuesIn(numbers),
+INSTANTIATE_TEST_SUITE_P(each_type, updates_of_rows, testing::ValuesIn(test::types_to_test(numbers)),
                          [](auto const& i) { return std::string(name(i.param)); });
 TEST_P(updates_of_rows, add_subtract_and_assign_as_the_host_does) {
   compare_updates([](auto v, value at, value with) { return scatter_add(v, at, with); }, "scatter_add");
@@ -287,30 +290,28 @@ TEST_P(updates_of_rows, add_subtract_and_assign_as_the_host_does) {
 
 struct scatter_text : test::on_real_nvrtc {};
 TEST_F(scatter_text, is_compiled_by_nvrtc) {
-  auto const compile = [&](std::string const& text, bool for_each_kind) {
-    for (int const capability : for_each_kind ? std::vector{80, 90, 100} : std::vector{90})
-      EXPECT_FALSE(compiler->compile(text, capability).empty()) << text;
-  };
   for (bool const wide : {false, true}) {
-    compile(cuda::sort_text(wide), true);
+    auto const* const counters = wide ? "wide" : "";
+    add_text(cuda::sort_text(wide), counters);
     for (auto const index : index_types) {
-      compile(cuda::row_keys_text(index, wide), true);
-      compile(cuda::element_keys_text(index, wide), false);
-      compile(cuda::segment_keys_text(index, wide), false);
+      add_text(cuda::row_keys_text(index, wide), index, counters);
+      add_text(cuda::element_keys_text(index, wide), index, counters);
+      add_text(cuda::segment_keys_text(index, wide), index, counters);
     }
-    compile(cuda::join_text("adding", dtype::float32, wide), true);
-    for (std::size_t const bytes : {1u, 2u, 4u, 8u, 16u}) compile(cuda::assign_text(bytes, wide), false);
+    for (std::size_t const bytes : {1u, 2u, 4u, 8u, 16u}) add_text(cuda::assign_text(bytes, wide), bytes, counters);
   }
   for (auto const element : reals)
-    for (auto const* how : {"adding", "subtracting", "taking_largest", "taking_least"})
-      compile(cuda::join_text(how, element, false), element == dtype::float16);
+    for (auto const* how : {"row_sum", "row_difference", "row_max", "row_min"})
+      add_text(cuda::join_text(how, element, false), how, element);
+  add_text(cuda::join_text("row_sum", dtype::float32, true), "row_sum", dtype::float32, "wide");
   for (auto const element : {dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64})
-    compile(cuda::join_text("averaging", element, false), false);
-  for (std::size_t const bytes : {1u, 2u, 4u, 8u}) compile(cuda::fill_text(bytes), false);
+    add_text(cuda::join_text("row_mean", element, false), "row_mean", element);
+  for (std::size_t const bytes : {1u, 2u, 4u, 8u}) add_text(cuda::fill_text(bytes), bytes);
   for (auto const index : index_types) {
-    compile(cuda::check_segments_text(index), true);
-    for (auto const element : reals) compile(cuda::take_segments_text(element, index), element == dtype::float32);
+    add_text(cuda::check_segments_text(index), index);
+    for (auto const element : reals) add_text(cuda::take_segments_text(element, index), element, index);
   }
+  expect_compiled();
 }
 
 }  // namespace

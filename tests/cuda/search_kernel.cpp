@@ -16,7 +16,7 @@ constexpr dtype reals[] = {dtype::int8,    dtype::int16,    dtype::int32,   dtyp
                            dtype::float16, dtype::bfloat16, dtype::float32, dtype::float64};
 
 struct search_on_gpu : test::sessions_on_both, testing::WithParamInterface<dtype> {};
-INSTANTIATE_TEST_SUITE_P(each_type, search_on_gpu, testing::ValuesIn(reals),
+INSTANTIATE_TEST_SUITE_P(each_type, search_on_gpu, testing::ValuesIn(test::types_to_test(reals)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 // Numbers of every kind, NaNs among them, in ascending order; many are equal.
@@ -47,9 +47,8 @@ TEST_P(search_on_gpu, finds_the_places_that_the_host_finds) {
 struct search_text : test::on_real_nvrtc {};
 TEST_F(search_text, is_compiled_by_nvrtc) {
   for (auto const x : reals)
-    for (auto const index : {dtype::int32, dtype::int64})
-      for (int const capability : x == dtype::float32 ? std::vector{80, 90, 100} : std::vector{90})
-        EXPECT_FALSE(compiler->compile(cuda::search_sorted_text(x, index), capability).empty());
+    for (auto const index : {dtype::int32, dtype::int64}) add_text(cuda::search_sorted_text(x, index), x, index);
+  expect_compiled();
 }
 
 }  // namespace

@@ -60,12 +60,12 @@ class sessions_on_both : public on_gpu {
   static std::vector<tensor> results(std::vector<tensor> const& fed, F const& record, char const* where,
                                      session_options const& how) {
     graph g{7};
-    values in, of;
+    values given, of;
     std::vector<feed> feeds;
-    for (auto const& t : fed) feeds.emplace_back(in.emplace_back(placeholder(g, t.type())), t);
+    for (auto const& t : fed) feeds.emplace_back(given.emplace_back(placeholder(g, t.type())), t);
     g.on(where, [&] {
       if constexpr (std::invocable<F const&, graph&>) of = record(g);
-      else of = record(in);
+      else of = record(given);
     });
     session s{g, how};
     std::vector<tensor> all;

@@ -1,5 +1,6 @@
 #include "rill/cuda/softmax_kernel.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,7 +62,7 @@ TEST_P(softmax_kernels, have_the_hosts_bits_of_cross_entropies_with_distribution
             cross_entropy_of, "dense cross entropy of " + text(GetParam(), rows, n));
   });
 }
-INSTANTIATE_TEST_SUITE_P(each_type, softmax_kernels, testing::ValuesIn(floats),
+INSTANTIATE_TEST_SUITE_P(each_type, softmax_kernels, testing::ValuesIn(test::types_to_test(floats)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 struct labels_on_gpu : test::on_both {};
@@ -84,17 +85,17 @@ TEST_F(labels_on_gpu, that_are_no_class_are_errors_with_the_hosts_words) {
 struct softmax_text : test::on_real_nvrtc {};
 TEST_F(softmax_text, is_compiled_by_nvrtc) {
   for (auto const x : floats)
-    for (bool const long_rows : {false, true})
-      for (int const capability : x == dtype::float32 ? std::vector{80, 90, 100} : std::vector{90}) {
-        auto const compile = [&](std::string const& text) {
-          EXPECT_FALSE(compiler->compile(text, capability).empty());
-        };
-        compile(cuda::rows_text("softmax", {x}, 1, long_rows));
-        compile(cuda::rows_text("log_softmax", {x}, 1, long_rows));
-        compile(cuda::rows_text("cross_entropy", {x, dtype::int32}, 2, long_rows));
-        compile(cuda::rows_text("cross_entropy", {x, dtype::int64}, 2, long_rows));
-        compile(cuda::rows_text("cross_entropy_dense", {x, x}, 2, long_rows));
-      }
+    for (bool const long_rows : {false, true}) {
+      auto const add_rows = [&](std::string const& function, std::vector<dtype> const& operands, std::size_t outputs) {
+        add_text(cuda::rows_text(function, operands, outputs, long_rows), function, operands.front(),
+                 operands.size() > 1 ? name(operands[1]) : "", long_rows ? "long rows" : "");
+      };
+      add_rows("softmax", {x}, 1);
+      add_rows("log_softmax", {x}, 1);
+      for (auto const label : {dtype::int32, dtype::int64}) add_rows("cross_entropy", {x, label}, 2);
+      add_rows("cross_entropy_dense", {x, x}, 2);
+    }
+  expect_compiled();
 }
 
 }  // namespace

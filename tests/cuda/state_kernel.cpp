@@ -50,7 +50,7 @@ TEST_P(state_kernels, have_the_hosts_bits_over_axes_apart) {
   compare_over({1, 1}, {}, 0);
   compare_over({3, 1}, {1}, 1);
 }
-INSTANTIATE_TEST_SUITE_P(each_type, state_kernels, testing::ValuesIn(floats),
+INSTANTIATE_TEST_SUITE_P(each_type, state_kernels, testing::ValuesIn(test::types_to_test(floats)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 struct variance_on_gpu : test::on_both {
@@ -70,13 +70,13 @@ TEST_F(variance_on_gpu, corrects_what_rounding_left_of_the_mean) {
 struct state_text : test::on_real_nvrtc {};
 TEST_F(state_text, is_compiled_by_nvrtc) {
   for (auto const x : floats)
-    for (int const capability : x == dtype::float32 ? std::vector{80, 90, 100} : std::vector{90})
-      for (auto const* state : {"moments", "exponentials"}) {
-        EXPECT_FALSE(compiler->compile(cuda::states_of_lines_text(state, x), capability).empty());
-        EXPECT_FALSE(compiler->compile(cuda::states_of_columns_text(state, false, x), capability).empty());
-        EXPECT_FALSE(compiler->compile(cuda::states_of_columns_text(state, true, x), capability).empty());
-        EXPECT_FALSE(compiler->compile(cuda::join_states_text(state, x), capability).empty());
-      }
+    for (auto const* state : {"moments", "exponentials"}) {
+      add_text(cuda::states_of_lines_text(state, x), state, x);
+      add_text(cuda::states_of_columns_text(state, false, x), state, x);
+      add_text(cuda::states_of_columns_text(state, true, x), state, x, "of states");
+      add_text(cuda::join_states_text(state, x), state, x);
+    }
+  expect_compiled();
 }
 
 }  // namespace

@@ -64,9 +64,10 @@ struct window_kernels : test::on_both, testing::WithParamInterface<dtype> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(each_type, window_kernels,
-                         testing::Values(dtype::int8, dtype::int16, dtype::int32, dtype::int64, dtype::uint8,
-                                         dtype::uint16, dtype::uint32, dtype::uint64, dtype::float16, dtype::bfloat16,
-                                         dtype::float32, dtype::float64),
+                         testing::ValuesIn(test::types_to_test({dtype::int8, dtype::int16, dtype::int32, dtype::int64,
+                                                                dtype::uint8, dtype::uint16, dtype::uint32,
+                                                                dtype::uint64, dtype::float16, dtype::bfloat16,
+                                                                dtype::float32, dtype::float64})),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 TEST_P(window_kernels, have_the_hosts_maxima) {
@@ -97,7 +98,7 @@ struct window_kernels_of_floats : window_kernels {
         {x, dy}, [&](values const& in) { return avg_pool_gradient(in[0], in[1], how); }, of("avg_pool_gradient", w.x));
   }
 };
-INSTANTIATE_TEST_SUITE_P(each_type, window_kernels_of_floats, testing::ValuesIn(floats),
+INSTANTIATE_TEST_SUITE_P(each_type, window_kernels_of_floats, testing::ValuesIn(test::types_to_test(floats)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 TEST_P(window_kernels_of_floats, have_the_hosts_derivatives_of_maxima) {
@@ -140,7 +141,7 @@ struct resize_kernels_of_floats : window_kernels_of_floats {
           of("resize_gradient", e.x));
   }
 };
-INSTANTIATE_TEST_SUITE_P(each_type, resize_kernels_of_floats, testing::ValuesIn(floats),
+INSTANTIATE_TEST_SUITE_P(each_type, resize_kernels_of_floats, testing::ValuesIn(test::types_to_test(floats)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 TEST_P(resize_kernels_of_floats, have_the_hosts_bits) {
@@ -175,7 +176,7 @@ struct image_kernels : window_kernels {
         [&](values const& in) { return crop_gradient(in[0], in[1], in[2], {height, width}); }, of("crop_gradient", x));
   }
 };
-INSTANTIATE_TEST_SUITE_P(each_type, image_kernels, testing::ValuesIn(test::numbers_in_text),
+INSTANTIATE_TEST_SUITE_P(each_type, image_kernels, testing::ValuesIn(test::types_to_test(test::numbers_in_text)),
                          [](auto const& i) { return std::string(name(i.param)); });
 
 TEST_P(image_kernels, resize_to_the_hosts_nearest_pixels) {
@@ -283,30 +284,28 @@ TEST(window_kernel_of, knows_operations_on_images_alone) {
   EXPECT_EQ(cuda::window_kernel_of(definition<ops::add_op>()), nullptr);
 }
 
-struct window_text : test::on_real_nvrtc {
-  void compile(std::string const& text, bool each) {
-    for (int const capability : each ? std::vector{80, 90, 100} : std::vector{90})
-      EXPECT_FALSE(compiler->compile(text, capability).empty()) << text;
-  }
-};
+struct window_text : test::on_real_nvrtc {};
 TEST_F(window_text, is_compiled_by_nvrtc) {
   for (auto const x : test::numbers_in_text) {
-    bool const each = x == dtype::float32;
-    if (x != dtype::boolean) compile(cuda::pool_text("max_pool", x, false), each);
+    if (x != dtype::boolean) add_text(cuda::pool_text("max_pool", x, false), x);
     if (!is_float(x)) continue;
+    bool const also_wide = x == dtype::float32;
     for (auto const* function :
          {"max_pool_places", "max_pool_gradient", "max_pool_pick", "avg_pool", "avg_pool_gradient"})
-      compile(cuda::pool_text(function, x, each), each);
+      add_text(cuda::pool_text(function, x, also_wide), x, also_wide ? "wide" : "");
     for (bool const wide : {false, true}) {
-      compile(cuda::resize_bilinear_text(x, wide), each && wide);
-      compile(cuda::resize_gradient_text(x, wide), each && !wide);
+      add_text(cuda::resize_bilinear_text(x, wide), x, wide ? "wide" : "");
+      add_text(cuda::resize_gradient_text(x, wide), x, wide ? "wide" : "");
     }
   }
   for (std::size_t const bytes : {1u, 2u, 4u, 8u}) {
-    compile(cuda::resize_nearest_text(bytes, bytes == 8), bytes == 4);
-    compile(cuda::crop_text(bytes, dtype::int64, bytes == 8), bytes == 4);
-    compile(cuda::crop_gradient_text(bytes, dtype::int32, bytes == 8), bytes == 4);
+    bool const wide = bytes == 8;
+    auto const* const counters = wide ? "wide" : "";
+    add_text(cuda::resize_nearest_text(bytes, wide), bytes, counters);
+    add_text(cuda::crop_text(bytes, dtype::int64, wide), bytes, counters);
+    add_text(cuda::crop_gradient_text(bytes, dtype::int32, wide), bytes, counters);
   }
+  expect_compiled();
 }
 
 }  // namespace

@@ -7,11 +7,13 @@
 
 namespace rill::cuda {
 
-/// Returns the text of the kernels `check` and `mark` of rows at indices of this type.
+/// Returns the text of two kernels. `check` finds the first index whose row is written but must not be, or must be but
+/// is not; `mark` marks the rows at n indices as written.
 std::string written_text(dtype index);
-/// Returns the text of a kernel `missing` that finds rows that are not written.
+/// Returns the text of a kernel `missing`, which finds the first row that is not written.
 std::string missing_text();
-/// Returns the text of a kernel `repeated` that finds indices that occur twice; with numbers of 64 bits if `wide`.
+/// Returns the text of a kernel `repeated`, which finds the first index that occurred before. It reads sorted keys and
+/// positions of 64 bits if `wide`, else of 32 bits.
 std::string repeated_text(bool wide);
 
 /// Return the kernels of these operations.
@@ -34,55 +36,46 @@ kernel array_stack_kernel(kernel_request const& r);
 #include "rill/cuda/gather_kernel.hpp"
 #include "rill/cuda/index_check.hpp"
 #include "rill/cuda/launch.hpp"
-#include "rill/cuda/map_text.hpp"
 #include "rill/cuda/scatter_kernel.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/ops/table/tensor_array.hpp"
 
 namespace rill::cuda {
 
-namespace detail {
-
-inline std::string arrays_header() {
-  return "#include <cstdint>\n"
-         "#include \"rill/cuda/text/arrays.cuh\"\n"
-         "using namespace rill::text;\n";
-}
-
-}  // namespace detail
-
 RILL_CUDA_INLINE std::string written_text(dtype index) {
-  std::string const t(name_in_text(index));
-  return detail::arrays_header() + "extern \"C\" __global__ void check(global<" + t +
-         " const> which, global<bool const> written, long n, long rows, int wanted, global<bad_position> first) {\n"
-         "  check_written(which, written, n, rows, wanted, first);\n}\n"
-         "extern \"C\" __global__ void mark(global<" +
-         t + " const> which, global<bool> written, long n) { mark_written(which, written, n); }\n";
+  auto const t = name_in_text(index);
+  return text_head_with_cstdint("arrays.cuh") +
+         kernel_in_text("check(global<" + t +
+                            " const> which, global<bool const> written, long n, long rows, int wanted, "
+                            "global<bad_position> first)",
+                        "check_written(which, written, n, rows, wanted, first);") +
+         "extern \"C\" __global__ void mark(global<" + t +
+         " const> which, global<bool> written, long n) { mark_written(which, written, n); }\n";
 }
 RILL_CUDA_INLINE std::string missing_text() {
-  return detail::arrays_header() +
-         "extern \"C\" __global__ void missing(global<bool const> written, long rows, global<bad_position> first) {\n"
-         "  find_missing(written, rows, first);\n}\n";
+  return text_head_with_cstdint("arrays.cuh") +
+         kernel_in_text("missing(global<bool const> written, long rows, global<bad_position> first)",
+                        "find_missing(written, rows, first);");
 }
 RILL_CUDA_INLINE std::string repeated_text(bool wide) {
-  auto const count = detail::count_name(wide);
-  return detail::arrays_header() + "extern \"C\" __global__ void repeated(global<" + count + " const> keys, global<" +
-         count + " const> positions, " + count + " n, " + count +
-         " none, global<bad_position> first) {\n"
-         "  find_repeated(sorted_positions<" +
-         count + ">{keys, positions, n, none}, first);\n}\n";
+  auto const count = counter_in_text(wide);
+  return text_head_with_cstdint("arrays.cuh") +
+         kernel_in_text("repeated(global<" + count + " const> keys, global<" + count + " const> positions, " + count +
+                            " n, " + count + " none, global<bad_position> first)",
+                        "find_repeated(sorted_positions<" + count + ">{keys, positions, n, none}, first);");
 }
 
 namespace detail {
 
-/// Returns the words for an index of a row.
-inline refusal row_that(std::string why) {
+/// Returns the message for a row: "tensor_array: row 3 <why>".
+inline bad_index_message row_that(std::string why) {
   return [why = std::move(why)](std::int64_t i, index_on_gpu const& which) {
     return "tensor_array: row " + std::to_string(which[i]) + " " + why;
   };
 }
 
-/// Rows of an array at indices, which must be written, or must not be.
+/// The rows of an array at indices. They must be written if `wanted`, else they must not be.
 class written_rows {
  public:
   written_rows(gpu_device const& on, std::int64_t rows, type const& which, bool wanted, char const* why)
@@ -114,13 +107,12 @@ class written_rows {
   std::shared_ptr<gpu_device::function const> check_, mark_;
 };
 
-/// Where the checks of a kernel of arrays leave what they find, and where the rest of the scratch memory begins.
+/// The scratch memory of a kernel that makes several checks.
 struct check_memory {
-  std::byte* at;
-  explicit check_memory(kernel_call const& call) : at(static_cast<std::byte*>(call.scratch())) {}
-  void* of(unsigned check) const { return at + check * first_bad::scratch; }
-  void* rest() const { return at + bytes; }
-  static constexpr std::size_t bytes = 256;
+  void* at;
+  explicit check_memory(kernel_call const& call) : at(call.scratch()) {}
+  void* of(unsigned check) const { return static_cast<std::byte*>(at) + check * first_bad::scratch; }
+  void* rest() const { return behind_checks(at); }
 };
 
 }  // namespace detail
@@ -150,10 +142,10 @@ RILL_CUDA_INLINE kernel array_read_kernel(kernel_request const& r) {
         take(call.in(0), call.in(2), call.out(0), memory.of(0));
         written.expect_good(call.in(2), memory.of(1));
       },
-      detail::check_memory::bytes);
+      bytes_for_checks);
 }
 
-// Everything is checked before a row is written, for the array may be updated in place.
+// All checks end before a row is written, because the array may be updated in place.
 RILL_CUDA_INLINE kernel array_write_kernel(kernel_request const& r) {
   auto const& on = static_cast<gpu_device const&>(*r.on);
   auto const &rows = r.inputs[0], &which = r.inputs[2];
@@ -168,23 +160,22 @@ RILL_CUDA_INLINE kernel array_write_kernel(kernel_request const& r) {
        keep_written = detail::copy_of(on, r.inputs[1]),
        repeated = on.find(repeated_text(assigned.sizes().wide()), "repeated")](kernel_call const& call) {
         detail::check_memory const memory(call);
-        auto const& sorted = assigned.sorted();
         auto const& s = assigned.sizes();
         assigned.sort(call.in(2), memory.rest());
         before.check(call.in(2), call.in(1), memory.of(0));
         once.begin(memory.of(1));
         if (s.n > 0)
-          launch(on, *repeated, on.shape_for(static_cast<std::size_t>(s.n)), sorted.keys(memory.rest()),
-                 sorted.positions(memory.rest()), s.n, s.rows, memory.of(1));
+          launch(on, *repeated, on.shape_for(static_cast<std::size_t>(s.n)), assigned.keys(memory.rest()),
+                 assigned.positions(memory.rest()), s.n, s.rows, memory.of(1));
         assigned.expect_good(call.in(2), memory.rest());
         before.expect_good(call.in(2), memory.of(0));
         once.expect_good(call.in(2), memory.of(1));
         if (call.in(0) != call.out(0)) keep_rows(call.in(0), call.out(0));
         if (call.in(1) != call.out(1)) keep_written(call.in(1), call.out(1));
-        assigned.assign(call.in(3), call.out(0), memory.rest());
+        assigned.write(call.in(3), call.out(0), memory.rest());
         before.mark(call.in(2), call.out(1));
       },
-      detail::check_memory::bytes + assigned.scratch());
+      bytes_for_checks + assigned.scratch());
 }
 
 RILL_CUDA_INLINE kernel array_stack_kernel(kernel_request const& r) {

@@ -20,8 +20,8 @@ kernel_factory convolution_kernel_of(op_def const& op, std::span<type const> inp
 }  // namespace rill::cuda
 
 #if RILL_CUDA_RUNTIME
-#include <unordered_map>
-
+#include "rill/cuda/launch.hpp"
+#include "rill/cuda/operation_table.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/ops/network/depthwise_conv2d.hpp"
 
@@ -29,13 +29,13 @@ namespace rill::cuda {
 
 namespace detail {
 
-/// The operations that are convolutions.
+/// How an operation is a convolution; null: it is none.
 struct convolution_operation {
-  convolution_node (*node)(kernel_request const&);
+  convolution_node (*node)(kernel_request const&) = nullptr;
   bool by_channels = false;
 };
-inline convolution_operation const* find_convolution(op_def const& op) {
-  static std::unordered_map<op_def const*, convolution_operation> const all{
+inline convolution_operation find_convolution(op_def const& op) {
+  static operation_table<convolution_operation> const all{
       {&definition<ops::conv2d_op>(), {result_node}},
       {&definition<ops::conv2d_input_gradient_op>(), {images_gradient_node}},
       {&definition<ops::conv2d_filter_gradient_op>(), {filter_gradient_node}},
@@ -43,15 +43,14 @@ inline convolution_operation const* find_convolution(op_def const& op) {
       {&definition<ops::depthwise_conv2d_op>(), {result_node, true}},
       {&definition<ops::depthwise_conv2d_input_gradient_op>(), {images_gradient_node, true}},
       {&definition<ops::depthwise_conv2d_filter_gradient_op>(), {filter_gradient_node, true}}};
-  auto const at = all.find(&op);
-  return at == all.end() ? nullptr : &at->second;
+  return all.find(op);
 }
 
 }  // namespace detail
 
 RILL_CUDA_INLINE kernel convolution_kernel(kernel_request const& r, std::optional<convolution_choices> const& choices) {
-  if (elements(r.outputs[0].shape()) == 0) return kernel([](kernel_call const&) {});
-  auto const& what = *detail::find_convolution(*r.at.op);
+  if (elements(r.outputs[0].shape()) == 0) return empty_kernel();
+  auto const what = detail::find_convolution(*r.at.op);
   auto const& on = static_cast<gpu_device const&>(*r.on);
   auto const n = what.node(r);
   bool const wide = choices ? choices->wide : detail::needs_wide_counters(n.shape());
@@ -63,7 +62,7 @@ RILL_CUDA_INLINE kernel convolution_kernel(kernel_request const& r, std::optiona
 RILL_CUDA_INLINE kernel_factory convolution_kernel_of(op_def const& op, std::span<type const> inputs) {
   // The first operands may only give extents; the last one has elements of the result's type.
   bool const floats = !inputs.empty() && dtypes::floats.contains(inputs.back().element);
-  if (!floats || !detail::find_convolution(op)) return nullptr;
+  if (!floats || !detail::find_convolution(op).node) return nullptr;
   return [](kernel_request const& r) { return convolution_kernel(r); };
 }
 

@@ -21,11 +21,10 @@ struct convolution_numbers {
 #if RILL_CUDA_RUNTIME
 #include <algorithm>
 #include <string>
-#include <string_view>
 
-#include "rill/cuda/map_text.hpp"
 #include "rill/cuda/product_kernel.hpp"
 #include "rill/cuda/text/convolution_form.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/device/kernel.hpp"
 #include "rill/graph/kernel_request.hpp"
 #include "rill/ops/network/conv2d_transpose.hpp"
@@ -114,9 +113,8 @@ inline bool needs_wide_counters(convolution_shape const& s) {
                    taps * number(s.out_channels)}) > most;
 }
 
-inline std::string_view counter_in_text(convolution_numbers numbers) { return numbers.wide ? "long" : "int"; }
 inline std::string result_in_text(dtype element, bool apart) {
-  std::string const in(name_in_text(element));
+  auto const in = name_in_text(element);
   return apart && size_of(element) != sum_bytes(element) ? "rill::text::sum_of<" + in + ">" : in;
 }
 

@@ -4,6 +4,7 @@
 
 #include "rill/cuda/convolution_node.hpp"
 #include "rill/cuda/gpu_device.hpp"
+#include "rill/cuda/kernel_operand.hpp"
 
 namespace rill::cuda {
 
@@ -13,11 +14,13 @@ struct convolution_choices {
   bool into_blocks;  ///< whether the depth is cut into blocks, or into parts (product_plan::cut)
   bool wide;         ///< whether counters have 64 bits
 };
-/// Returns the text of a kernel `convolve`: of the pieces of a product in tiles of `side`, `apart` as sums, or of the
-/// only piece. Its parameters are the addresses of the images and the filter, or of what stands for them in a
-/// derivative (text/convolution.cuh), the address of the result or of the sums, and a convolution_form.
-std::string convolution_text(convolution_part part, convolution_numbers numbers, int side, bool apart);
-/// Returns the text of a kernel `add_pixels` that adds the pieces of a derivative with respect to images.
+/// Returns the text of a kernel `convolve`, which computes a part of y = x * filter as a matrix product, in tiles of
+/// side * side elements. Its parameters are the addresses of the two operands (text/convolution.cuh says which they
+/// are) and of the result, and a convolution_form. The result has the sums of each piece of the depth if `apart`. A
+/// program may take the elements of a convolution's result, as in product_text.
+std::string convolution_text(convolution_part part, convolution_numbers numbers, int side, bool apart,
+                             kernel_ends const& ends = {});
+/// Returns the text of a kernel `add_pixels`, which adds the pieces' sums up to the derivative with respect to images.
 std::string add_pixels_text(convolution_numbers numbers);
 }  // namespace rill::cuda
 
@@ -108,33 +111,42 @@ class convolution_products {
 class bound_convolution {
  public:
   bound_convolution(gpu_device const& on, convolution_part part, convolution_numbers numbers,
-                    convolution_shape const& s, std::optional<convolution_choices> const& choices)
+                    convolution_shape const& s, std::optional<convolution_choices> const& choices,
+                    kernel_ends const& ends = {})
       : on_(on), products_(part, numbers.element, s, choices) {
     products_.for_each([&](planned_convolution const& each) {
       scratch_ = std::max(scratch_, each.plan.scratch());
       auto& multiply = kernel_of(each.plan);
       bool const apart = each.plan.form.pieces > 1;
-      if (!multiply) multiply = on.find(convolution_text(part, numbers, each.plan.side, apart), "convolve");
+      if (!multiply) multiply = on.find(convolution_text(part, numbers, each.plan.side, apart, ends), "convolve");
       if (!apart || add_) return;
       by_pixels_ = part == convolution_part::images_gradient;
       add_ = by_pixels_ ? on.find(add_pixels_text(numbers), "add_pixels")
-                        : on.find(add_pieces_text(numbers.element), "add_pieces");
+                        : on.find(add_pieces_text(numbers.element, ends), "add_pieces");
     });
   }
 
   /// Returns the bytes of scratch memory that it needs.
   std::size_t scratch() const { return scratch_; }
-  void operator()(void* images, void* other, void* result, void* scratch) const {
+  void operator()(void const* images, void const* other, void* result, void* scratch) const {
+    (*this)(images, other, result, result, scratch);
+  }
+  /// The same with a program after the convolution: `to` is its parameter, and `result` the address of one of its
+  /// outputs.
+  void operator()(void const* images, void const* other, void* result, kernel_argument to, void* scratch) const {
     products_.for_each([&](planned_convolution const& each) {
-      auto const& plan = each.plan;
+      auto plan = each.plan;
+      auto form = each.form;
       bool const apart = plan.form.pieces > 1;
       auto const blocks = std::min<std::int64_t>(blocks_of_threads(plan), plan.most_blocks);
-      launch(on_, *kernel_of(plan), {static_cast<unsigned>(blocks), 256}, images, other, apart ? scratch : result,
-             each.form);
+      void* all[] = {&images, &other, apart ? &scratch : &result, &form, to.at()};  // the last one if it is a program
+      on_.launch(*kernel_of(plan), {static_cast<unsigned>(blocks), 256}, all);
       if (!apart) return;
       auto const how = on_.shape_for(static_cast<std::size_t>(plan.results()));
-      if (by_pixels_) launch(on_, *add_, how, scratch, result, each.form, plan.pieces_of_part);
-      else launch(on_, *add_, how, scratch, result, plan.results(), plan.form.pieces, plan.pieces_of_part);
+      if (by_pixels_) return launch(on_, *add_, how, scratch, result, form, plan.pieces_of_part);
+      auto results = plan.results();
+      void* sums[] = {&scratch, to.at(), &results, &plan.form.pieces, &plan.pieces_of_part};
+      on_.launch(*add_, how, sums);
     });
   }
 
@@ -171,31 +183,32 @@ inline kernel kernel_of_products(gpu_device const& on, convolution_numbers numbe
 
 }  // namespace detail
 
-RILL_CUDA_INLINE std::string convolution_text(convolution_part part, convolution_numbers numbers, int side,
-                                              bool apart) {
-  std::string const in(name_in_text(numbers.element)), out = detail::result_in_text(numbers.element, apart);
+RILL_CUDA_INLINE std::string convolution_text(convolution_part part, convolution_numbers numbers, int side, bool apart,
+                                              kernel_ends const& ends) {
+  auto const in = name_in_text(numbers.element), out = detail::result_in_text(numbers.element, apart);
   bool const backward = part == convolution_part::images_gradient;
   bool const chosen = backward ? apart : part == convolution_part::result;  // `Apart` or `Pixels`
   auto const call =
       (backward ? "convolve_for_images<" : "convolve<") + std::to_string(side) + (chosen ? ", true, " : ", false, ");
-  return "#include \"rill/cuda/text/convolution.cuh\"\n"
-         "extern \"C\" __global__ __launch_bounds__" +
-         std::string(side == product_plan::small_side ? "(256, 3)" : "(256, 2)") +
-         " void convolve(rill::text::global<" + in + " const> images, rill::text::global<" + in +
-         " const> other, rill::text::global<" + out +
-         "> result, __grid_constant__ rill::cuda::convolution_form const form) {\n  rill::text::" + call +
-         std::string(detail::counter_in_text(numbers)) + ", " + in + ", " + out +
-         ">(images, other, result, form);\n}\n";
+  auto const take = taken_by(ends, in, "result", apart);
+  return head_with("convolution.cuh", take.definitions) +
+         kernel_in_text("convolve(rill::text::global<" + in + " const> images, rill::text::global<" + in +
+                            " const> other, rill::text::global<" + out +
+                            "> result, __grid_constant__ rill::cuda::convolution_form const form" + take.parameter +
+                            ")",
+                        "rill::text::" + call + signed_counter_in_text(numbers.wide) + ", " + in + ", " + out +
+                            ">(images, other, result, form" + take.argument + ");",
+                        side == product_plan::small_side ? "(256, 3)" : "(256, 2)");
 }
 
 RILL_CUDA_INLINE std::string add_pixels_text(convolution_numbers numbers) {
-  std::string const to(name_in_text(numbers.element));
-  return "#include \"rill/cuda/text/convolution.cuh\"\n"
-         "extern \"C\" __global__ void add_pixels(rill::text::global<rill::text::sum_of<" +
-         to + "> const> sums, rill::text::global<" + to +
-         "> images, __grid_constant__ rill::cuda::convolution_form const form, long pieces_of_part) {\n  "
-         "rill::text::add_pixels<" +
-         std::string(detail::counter_in_text(numbers)) + ", " + to + ">(sums, images, form, pieces_of_part);\n}\n";
+  auto const to = name_in_text(numbers.element);
+  return "#include \"rill/cuda/text/convolution.cuh\"\n" +
+         kernel_in_text("add_pixels(rill::text::global<rill::text::sum_of<" + to +
+                            "> const> sums, rill::text::global<" + to +
+                            "> images, __grid_constant__ rill::cuda::convolution_form const form, long pieces_of_part)",
+                        "rill::text::add_pixels<" + signed_counter_in_text(numbers.wide) + ", " + to +
+                            ">(sums, images, form, pieces_of_part);");
 }
 
 }  // namespace rill::cuda

@@ -42,8 +42,8 @@ copied_part simplified(copied_part part);
 
 #if RILL_CUDA_RUNTIME
 #include <algorithm>
-#include <unordered_map>
 
+#include "rill/cuda/operation_table.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/ops/array/box.hpp"
 #include "rill/ops/list/operations.hpp"
@@ -222,7 +222,7 @@ inline copy_form subscript_gradient_form(kernel_request const& r) {
 }  // namespace detail
 
 RILL_CUDA_INLINE copy_form_of find_copy_form(op_def const& op) {
-  static std::unordered_map<op_def const*, copy_form_of> const all{
+  static operation_table<copy_form_of> const all{
       {&definition<ops::slice_op>(), detail::slice_form},
       {&definition<ops::pad_like_op>(), detail::pad_like_form},
       {&definition<ops::pad_op>(), detail::pad_form},
@@ -236,8 +236,7 @@ RILL_CUDA_INLINE copy_form_of find_copy_form(op_def const& op) {
       {&definition<ops::roll_op>(), detail::roll_form},
       {&definition<ops::subscript_op>(), detail::subscript_form},
       {&definition<ops::subscript_gradient_op>(), detail::subscript_gradient_form}};
-  auto const at = all.find(&op);
-  return at == all.end() ? nullptr : at->second;
+  return all.find(op);
 }
 
 }  // namespace rill::cuda

@@ -7,9 +7,9 @@
 
 namespace rill::cuda {
 
-/// Returns the text of a kernel `convolve` for convolutions of each channel by itself. Its parameters are the addresses
-/// of the two operands and of the result, or of its parts if they are `apart`, a window_form, and for a derivative what
-/// text/depthwise.cuh says.
+/// Returns the text of a kernel `convolve`, which computes a part of y = x * filter for each channel by itself. Its
+/// parameters are the addresses of the two operands and of the result, a window_form, and for derivatives the numbers
+/// that text/depthwise.cuh describes. The result has the sums of each part of the batch if `apart`.
 std::string depthwise_text(convolution_part part, convolution_numbers numbers, bool apart);
 
 }  // namespace rill::cuda
@@ -86,7 +86,7 @@ inline kernel depthwise_kernel(gpu_device const& on, convolution_numbers numbers
 }  // namespace detail
 
 RILL_CUDA_INLINE std::string depthwise_text(convolution_part part, convolution_numbers numbers, bool apart) {
-  std::string const in(name_in_text(numbers.element)), out = detail::result_in_text(numbers.element, apart);
+  auto const in = name_in_text(numbers.element), out = detail::result_in_text(numbers.element, apart);
   std::string what = "convolve_channels<", types = in, parameters, arguments;
   if (part == convolution_part::images_gradient) {
     what = "convolve_channels_for_images<";
@@ -95,12 +95,12 @@ RILL_CUDA_INLINE std::string depthwise_text(convolution_part part, convolution_n
     what = "convolve_channels_for_filter<", types += ", " + out;
     parameters = ", long images_of_part", arguments = ", images_of_part";
   }
-  return "#include \"rill/cuda/text/depthwise.cuh\"\n"
-         "extern \"C\" __global__ void convolve(rill::text::global<" +
-         in + " const> a, rill::text::global<" + in + " const> b, rill::text::global<" + out +
-         "> result, __grid_constant__ rill::cuda::window_form const windows" + parameters +
-         ") {\n  rill::text::" + what + std::string(detail::counter_in_text(numbers)) + ", " + types +
-         ">(a, b, result, windows" + arguments + ");\n}\n";
+  return "#include \"rill/cuda/text/depthwise.cuh\"\n" +
+         kernel_in_text("convolve(rill::text::global<" + in + " const> a, rill::text::global<" + in +
+                            " const> b, rill::text::global<" + out +
+                            "> result, __grid_constant__ rill::cuda::window_form const windows" + parameters + ")",
+                        "rill::text::" + what + signed_counter_in_text(numbers.wide) + ", " + types +
+                            ">(a, b, result, windows" + arguments + ");");
 }
 
 }  // namespace rill::cuda

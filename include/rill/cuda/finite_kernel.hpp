@@ -7,7 +7,8 @@
 
 namespace rill::cuda {
 
-/// Returns the text of a kernel `check` that copies words of so many bytes, and finds the first one that is not finite.
+/// Returns the text of a kernel `check`, which copies floats of `bytes` bytes as integers, and finds the first one that
+/// is infinite or NaN.
 std::string finite_text(std::size_t bytes);
 
 /// Returns the kernel of check_numerics, of floats and complex numbers. It waits until the numbers are checked: one
@@ -17,14 +18,15 @@ kernel check_numerics_kernel(kernel_request const& r);
 }  // namespace rill::cuda
 
 #if RILL_CUDA_RUNTIME
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <utility>
 
+#include "rill/cuda/index_check.hpp"
 #include "rill/cuda/launch.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/ops/check/check_numerics.hpp"
 
@@ -60,28 +62,27 @@ inline float_words words_of(dtype element) {
 class finite_check {
  public:
   finite_check(gpu_device const& on, dtype element, std::int64_t n, std::string message)
-      : on_(on), words_(words_of(element)), n_(n), message_(std::move(message)) {
-    how_ = blocks_for(count(), 256, 256);
-    how_.blocks = std::min(how_.blocks, 512u);  // the host reads 8 bytes for each of their warps
-    run_ = on.find(finite_text(words_.bytes), "check");
-  }
+      : on_(on),
+        words_(words_of(element)),
+        n_(n),
+        message_(std::move(message)),
+        first_(on),
+        run_(on.find(finite_text(words_.bytes), "check")) {}
 
-  std::size_t scratch() const { return warps() * sizeof(std::int64_t); }
   void operator()(kernel_call const& call) const {
     if (n_ == 0) return;
-    launch(on_, *run_, how_, call.in(0), call.out(0), call.scratch(), count(), words_.exponent);
-    auto const first = least_found(on_, call.scratch(), warps());
-    if (first == count()) return;
-    auto const part = static_cast<std::int64_t>(words_.parts);
-    throw error(code::invalid_argument, (message_.empty() ? "the value" : message_) + " has " +
-                                            (is_nan(call.out(0), first / part) ? "a NaN" : "an infinity") +
-                                            ", first at element " + std::to_string(first / part) + " of " +
-                                            std::to_string(n_));
+    auto const part = static_cast<std::int64_t>(words_.parts), count = n_ * part;
+    first_.begin(call.scratch());
+    launch(on_, *run_, on_.shape_for(static_cast<std::size_t>(count)), call.in(0), call.out(0), count, words_.exponent,
+           call.scratch());
+    if (auto const word = first_.find(call.scratch()))
+      throw error(code::invalid_argument, (message_.empty() ? "the value" : message_) + " has " +
+                                              (is_nan(call.out(0), *word / part) ? "a NaN" : "an infinity") +
+                                              ", first at element " + std::to_string(*word / part) + " of " +
+                                              std::to_string(n_));
   }
 
  private:
-  std::int64_t count() const { return n_ * static_cast<std::int64_t>(words_.parts); }
-  std::size_t warps() const { return how_.blocks * (how_.threads / 32); }
   // A number is NaN if one of its words is.
   bool is_nan(void const* numbers, std::int64_t i) const {
     auto const bytes = words_.bytes * words_.parts;
@@ -100,29 +101,25 @@ class finite_check {
   float_words words_;
   std::int64_t n_;
   std::string message_;
-  gpu_device::launch_shape how_{};
+  first_bad first_;
   std::shared_ptr<gpu_device::function const> run_;
 };
 
 }  // namespace detail
 
 RILL_CUDA_INLINE std::string finite_text(std::size_t bytes) {
-  auto const word = "std::uint" + std::to_string(8 * bytes) + "_t";
-  return "#include \"rill/cuda/text/finite.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void check(global<" +
-         word + " const> from, global<" + word +
-         "> to, global<std::int64_t> first, long n, std::uint64_t exponent) {\n  copy_finite(from, to, first, n, "
-         "static_cast<" +
-         word + ">(exponent));\n}\n";
+  auto const word = word_in_text(bytes);
+  return text_head_with_cstdint("finite.cuh") +
+         kernel_in_text("check(global<" + word + " const> from, global<" + word +
+                            "> to, long n, std::uint64_t exponent, global<bad_position> first)",
+                        "copy_finite(from, to, n, static_cast<" + word + ">(exponent), first);");
 }
 
 RILL_CUDA_INLINE kernel check_numerics_kernel(kernel_request const& r) {
   auto const& x = r.inputs[0];
   detail::finite_check check(static_cast<gpu_device const&>(*r.on), x.element, elements(x.shape()),
                              decode<ops::check_numerics_op::attributes>(r.at.attributes).message);
-  auto const bytes = check.scratch();
-  kernel k([check = std::move(check)](kernel_call const& call) { check(call); }, bytes);
+  kernel k([check = std::move(check)](kernel_call const& call) { check(call); }, first_bad::scratch);
   k.input_output_aliases = {{0, 0}};
   return k;
 }

@@ -1,5 +1,5 @@
-// Elements and rows at indices, on a GPU. Kernels check the indices that they use, and read nothing at a bad one; the
-// host waits for them, because a bad index is an error.
+// Gathers on a GPU: rows and elements at indices. A kernel checks its indices and skips the bad ones; the host then
+// waits for it, because a bad index is an error.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace rill::cuda {
 
-/// Returns the type in CUDA source of an element of so many bytes that is moved.
-std::string word_name(std::size_t bytes);
-
-/// Returns the text of a kernel `take` of elements of so many bytes, with numbers of 64 bits if `wide`. `own`: each
-/// position has an index of its own.
+/// Returns the text of a kernel `take`, which copies elements of `bytes` bytes along the middle axis of an array
+/// [outer, extent, inner] (take_elements of gather.cuh). Sizes and positions are 64 bits wide if `wide`. If `own`,
+/// every element of the result has an index of its own; otherwise a list of indices serves all lines.
 std::string take_text(std::size_t bytes, dtype index, bool own, bool wide);
-/// Returns the text of a kernel `number` for lists of so many indices.
+/// Returns the text of a kernel `number`, which turns each list of `axes` indices into the number of the element that
+/// they name, counted in row-major order.
 std::string row_numbers_text(dtype index, std::size_t axes);
-/// Returns the text of a kernel `one_hot` of elements of so many bytes.
+/// Returns the text of a kernel `one_hot`, which writes a row of elements of `bytes` bytes for each index: `one`, its
+/// last parameter, at the index, and zeros elsewhere.
 std::string one_hot_text(std::size_t bytes, dtype index);
 
 /// Return the kernels of these operations.
@@ -41,7 +41,7 @@ kernel one_hot_kernel(kernel_request const& r);
 
 #include "rill/cuda/index_check.hpp"
 #include "rill/cuda/launch.hpp"
-#include "rill/cuda/map_text.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/device/step.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/ops/array/one_hot.hpp"
@@ -53,49 +53,40 @@ kernel one_hot_kernel(kernel_request const& r);
 
 namespace rill::cuda {
 
-RILL_CUDA_INLINE std::string word_name(std::size_t bytes) {
-  return bytes == 16 ? "two_words" : "std::uint" + std::to_string(8 * bytes) + "_t";
-}
 RILL_CUDA_INLINE std::string take_text(std::size_t bytes, dtype index, bool own, bool wide) {
-  std::string const word = word_name(bytes), count = wide ? "unsigned long" : "unsigned";
-  return "#include <cstdint>\n"
-         "#include \"rill/cuda/text/gather.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void take(global<" +
-         word + " const> x, global<" + std::string(name_in_text(index)) + " const> which, global<" + word + "> y, " +
-         count + " n, " + count + " count, " + count + " extent, " + count +
-         " inner, global<bad_position> first) {\n  take_elements<" + (own ? "true" : "false") +
-         ">(x, which, y, n, count, extent, inner, first);\n}\n";
+  auto const word = word_in_text(bytes), count = counter_in_text(wide);
+  return text_head_with_cstdint("gather.cuh") +
+         kernel_in_text("take(global<" + word + " const> x, global<" + name_in_text(index) + " const> which, global<" +
+                            word + "> y, " + count + " n, " + count + " count, " + count + " extent, " + count +
+                            " inner, global<bad_position> first)",
+                        std::string("take_elements<") + (own ? "true" : "false") +
+                            ">(x, which, y, n, count, extent, inner, first);");
 }
 RILL_CUDA_INLINE std::string row_numbers_text(dtype index, std::size_t axes) {
-  return "#include <cstdint>\n"
-         "#include \"rill/cuda/text/gather.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void number(global<" +
-         std::string(name_in_text(index)) + " const> which, global<long> rows, long n, passed_numbers<" +
-         std::to_string(axes) +
-         "> extents, global<bad_position> first) {\n"
-         "  number_rows(which, rows, n, extents, first);\n}\n";
+  return text_head_with_cstdint("gather.cuh") +
+         kernel_in_text("number(global<" + name_in_text(index) +
+                            " const> which, global<long> rows, long n, passed_numbers<" + std::to_string(axes) +
+                            "> extents, global<bad_position> first)",
+                        "number_rows(which, rows, n, extents, first);");
 }
 RILL_CUDA_INLINE std::string one_hot_text(std::size_t bytes, dtype index) {
-  std::string const word = word_name(bytes);
-  return "#include <cstdint>\n"
-         "#include \"rill/cuda/text/gather.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void one_hot(global<" +
-         std::string(name_in_text(index)) + " const> which, global<" + word + "> to, long n, long depth, " + word +
-         " one) {\n  write_one_hot(which, to, n, depth, one);\n}\n";
+  auto const word = word_in_text(bytes);
+  return text_head_with_cstdint("gather.cuh") +
+         kernel_in_text("one_hot(global<" + name_in_text(index) + " const> which, global<" + word +
+                            "> to, long n, long depth, " + word + " one)",
+                        "write_one_hot(which, to, n, depth, one);");
 }
 
 namespace detail {
 
-/// Elements that are taken along the middle axis of an array [outer, extent, inner], `count` for each place.
+/// The extents of a gather along the middle axis of an array [outer, extent, inner], which has the result [outer,
+/// count, inner].
 struct taken_lines {
   std::int64_t outer, count, extent, inner;
   bool own = false;  ///< whether each position has an index of its own
 };
 
-/// Takes elements on a GPU.
+/// Gathers elements along an axis. Bad indices are noted, and nothing is copied for them.
 class bound_take {
  public:
   bound_take(gpu_device const& on, dtype element, dtype index, taken_lines const& l)
@@ -119,13 +110,13 @@ class bound_take {
   std::shared_ptr<gpu_device::function const> run_;
 };
 
-/// Takes elements at indices that it checks.
+/// Gathers elements along an axis, and throws the host's error if an index is bad.
 class checked_take {
  public:
-  checked_take(gpu_device const& on, dtype element, dtype index, taken_lines const& l, refusal words)
-      : take_(on, element, index, l), indices_(on, index, std::move(words)) {}
+  checked_take(gpu_device const& on, dtype element, dtype index, taken_lines const& l, bad_index_message message)
+      : take_(on, element, index, l), indices_(on, index, std::move(message)) {}
 
-  /// Returns when the elements are there.
+  /// Waits until the indices are checked. `memory` has first_bad::scratch bytes.
   void operator()(void const* x, void const* which, void* y, void* memory) const {
     indices_.begin(memory);
     take_(x, which, y, memory);
@@ -146,13 +137,13 @@ inline checked_take rows_of(gpu_device const& on, type const& table, type const&
           no_row_of(rows)};
 }
 
-inline kernel taking(checked_take take) {
+inline kernel take_kernel(checked_take take) {
   return kernel(
       [take = std::move(take)](kernel_call const& call) { take(call.in(0), call.in(1), call.out(0), call.scratch()); },
       first_bad::scratch);
 }
 
-/// Returns an array of these extents around an axis.
+/// Returns the extents of a gather of `count` elements along an axis of x.
 inline taken_lines lines_along(shape const& x, std::size_t axis, std::int64_t count, bool own) {
   taken_lines l{1, count, x[axis], 1, own};
   for (std::size_t i = 0; i < x.rank(); ++i)
@@ -160,19 +151,20 @@ inline taken_lines lines_along(shape const& x, std::size_t axis, std::int64_t co
   return l;
 }
 
-/// Returns the kernel of elements along an axis.
+/// Returns the kernel of a gather along the axis of the node's attributes. `no_axis` is the error's message if x does
+/// not have it.
 inline kernel take_lines_kernel(kernel_request const& r, char const* no_axis, bool own) {
   auto const &x = r.inputs[0], &which = r.inputs[1];
   auto const axis = checked_axis(decode<ops::axis_attributes>(r.at.attributes).axis, x.rank, no_axis);
   auto const lines = lines_along(x.shape(), axis, own ? which[axis].extent : elements(which.shape()), own);
-  return taking(
+  return take_kernel(
       {static_cast<gpu_device const&>(*r.on), x.element, which.element, lines, no_element_of(axis, lines.extent)});
 }
 
 }  // namespace detail
 
 RILL_CUDA_INLINE kernel gather_kernel(kernel_request const& r) {
-  return detail::taking(detail::rows_of(static_cast<gpu_device const&>(*r.on), r.inputs[0], r.inputs[1]));
+  return detail::take_kernel(detail::rows_of(static_cast<gpu_device const&>(*r.on), r.inputs[0], r.inputs[1]));
 }
 RILL_CUDA_INLINE kernel gather_axis_kernel(kernel_request const& r) {
   return detail::take_lines_kernel(r, "gather: the axis is out of range", false);
@@ -181,7 +173,7 @@ RILL_CUDA_INLINE kernel take_along_axis_kernel(kernel_request const& r) {
   return detail::take_lines_kernel(r, "take_along_axis: the axis is out of range", true);
 }
 
-// The variable is locked until the rows are there.
+// The variable is locked until the kernel has ended, which the check of the indices waits for.
 RILL_CUDA_INLINE kernel gather_variable_kernel(kernel_request const& r) {
   auto const v = r.variables[0];
   if (!v) return gather_kernel(r);  // the variable was fed
@@ -202,8 +194,8 @@ RILL_CUDA_INLINE kernel gather_variable_kernel(kernel_request const& r) {
 
 namespace detail {
 
-/// Returns the words for an index of a list, of as many as `axes` of a table.
-inline refusal no_element_of_table(std::array<std::int64_t, max_rank> const& table, std::size_t axes) {
+/// Returns the message for an index in lists of `axes` indices, each of which names an element of a table.
+inline bad_index_message no_element_of_table(std::array<std::int64_t, max_rank> const& table, std::size_t axes) {
   return [table, axes](std::int64_t position, index_on_gpu const& all) {
     auto const p = static_cast<std::size_t>(position), k = p % axes;
     return "index " + std::to_string(k) + " of element " + std::to_string(p / axes) + " is " +
@@ -212,7 +204,7 @@ inline refusal no_element_of_table(std::array<std::int64_t, max_rank> const& tab
   };
 }
 
-/// The number 1 of an element type, as a word.
+/// Returns the bytes of the number 1 of an element type.
 inline std::array<std::byte, 16> one_as_word(dtype element) {
   std::array<std::byte, 16> word{};
   visit(element, [&]<class T>() {
@@ -233,7 +225,7 @@ RILL_CUDA_INLINE kernel row_numbers_kernel(kernel_request const& r) {
   std::array<std::int64_t, max_rank> extents{};
   for (std::size_t k = 0; k < axes; ++k) extents[k] = r.inputs[1][k].extent;
   auto const n = elements(r.outputs[0].shape());
-  if (n == 0) return kernel([](kernel_call const&) {});
+  if (n == 0) return empty_kernel();
   return kernel(
       [&on, extents, n, run = on.find(row_numbers_text(which.element, axes), "number"),
        indices =
@@ -250,7 +242,7 @@ RILL_CUDA_INLINE kernel one_hot_kernel(kernel_request const& r) {
   auto const& on = static_cast<gpu_device const&>(*r.on);
   auto const a = decode<ops::one_hot_op::attributes>(r.at.attributes);
   auto const n = elements(r.outputs[0].shape());
-  if (n == 0) return kernel([](kernel_call const&) {});
+  if (n == 0) return empty_kernel();
   return kernel(
       [&on, n, depth = a.depth, one = detail::one_as_word(a.element),
        run = on.find(one_hot_text(size_of(a.element), r.inputs[0].element), "one_hot")](kernel_call const& call) {

@@ -150,7 +150,8 @@ struct gpu_device::parts {
   cuda::page_locked_memory page_locked;
   cuda::loaded_texts texts;
   std::mutex mutex = {};
-  std::map<std::pair<cuda::loaded_texts::text const*, std::string>, std::shared_ptr<function const>> known = {};
+  std::map<std::pair<cuda::loaded_texts::text const*, std::string>, std::weak_ptr<function const>> known = {};
+  std::size_t most_known = cuda::most_unused;
 
   parts(std::shared_ptr<cuda::card const> c, std::string const& name, gpu_options const& options)
       : card(std::move(c)),
@@ -248,9 +249,12 @@ RILL_CUDA_INLINE std::shared_ptr<gpu_device::function const> gpu_device::find(st
   auto& p = present();
   auto of = p.texts.add(text);
   std::lock_guard const lock(p.mutex);
+  cuda::forget(p.known, p.most_known, [](auto const& each) { return each.second.expired(); });
   auto& known = p.known[{of.get(), kernel}];
-  if (!known) known = std::make_shared<function>(std::move(of), kernel);
-  return known;
+  if (auto found = known.lock()) return found;
+  auto made = std::make_shared<function>(std::move(of), kernel);
+  known = made;
+  return made;
 }
 
 RILL_CUDA_INLINE void gpu_device::compile(function const& f) const {

@@ -6,26 +6,32 @@ namespace rill::cuda {
 
 /// Returns the kernels that GPUs have.
 kernel_table const& gpu_kernels();
+/// Returns a table of kernels that a rule of yours chooses, which may ask `gpu_kernels().rule()` for the nodes that it
+/// has none for.
+kernel_table gpu_kernels(kernel_rule chooses);
 
 }  // namespace rill::cuda
 
 #if RILL_CUDA_RUNTIME
 #include <algorithm>
 #include <span>
-#include <unordered_map>
 
+#include "rill/cuda/chain_kernel.hpp"
 #include "rill/cuda/convolution_kernel.hpp"
 #include "rill/cuda/copy_form.hpp"
 #include "rill/cuda/copy_kernel.hpp"
 #include "rill/cuda/finite_kernel.hpp"
+#include "rill/cuda/grouped_update_kernel.hpp"
 #include "rill/cuda/map_kernel.hpp"
 #include "rill/cuda/map_text.hpp"
+#include "rill/cuda/operation_table.hpp"
 #include "rill/cuda/prod_kernel.hpp"
 #include "rill/cuda/product_kernel.hpp"
 #include "rill/cuda/random_kernel.hpp"
 #include "rill/cuda/reduce_kernel.hpp"
 #include "rill/cuda/row_kernels.hpp"
 #include "rill/cuda/table_kernel.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/cuda/update_kernel.hpp"
 #include "rill/cuda/window_kernel.hpp"
 
@@ -36,19 +42,18 @@ namespace detail {
 /// The kernels that are listed by operation: those that compute with numbers, and those that need
 /// only the bits of elements.
 inline kernel_factory listed(op_def const& op, bool moves) {
-  static std::unordered_map<op_def const*, kernel_factory> const numbers{
-      {&definition<ops::broadcast_like_op>(), broadcast_like_kernel},
-      {&definition<ops::broadcast_to_op>(), spread_kernel},
-      {&definition<ops::fill_op>(), spread_kernel},
-      {&definition<ops::prod_of_others_op>(), prod_of_others_kernel},
-      {&definition<ops::assign_add_op>(), assign_add_kernel},
-      {&definition<ops::assign_sub_op>(), assign_sub_kernel}},
-      any{{&definition<ops::assign_op>(), assign_kernel},
+  static operation_table<kernel_factory> const numbers{{&definition<ops::broadcast_like_op>(), broadcast_like_kernel},
+                                                       {&definition<ops::broadcast_to_op>(), spread_kernel},
+                                                       {&definition<ops::fill_op>(), spread_kernel},
+                                                       {&definition<ops::prod_of_others_op>(), prod_of_others_kernel},
+                                                       {&definition<ops::assign_add_op>(), assign_add_kernel},
+                                                       {&definition<ops::assign_sub_op>(), assign_sub_kernel}},
+      any{{&definition<ops::read_op>(), read_kernel},
+          {&definition<ops::is_initialized_op>(), is_initialized_kernel},
+          {&definition<ops::assign_op>(), assign_kernel},
           {&definition<ops::initialize_op>(), initialize_kernel},
           {&definition<ops::check_numerics_op>(), check_numerics_kernel}};
-  auto const& all = moves ? any : numbers;
-  auto const at = all.find(&op);
-  if (at != all.end()) return at->second;
+  if (auto const make = (moves ? any : numbers).find(op)) return make;
   if (moves) return find_copy_form(op) ? copy_kernel : nullptr;
   return find_reduce_form(op) ? reduce_kernel : nullptr;
 }
@@ -57,12 +62,14 @@ inline bool is_product(op_def const& op) {
 }
 
 inline kernel_factory factory_of(node const& n, std::span<type const> inputs) {
+  if (n.op == &chain_op) return chain_kernel_of(n);
   if (map_program(n, inputs)) return map_kernel;
   auto const each = [&](auto const& f) {
     return std::all_of(inputs.begin(), inputs.end(), f) && std::all_of(n.outputs.begin(), n.outputs.end(), f);
   };
   if (n.op == &definition<ops::fused_update_op>())
     return has_text(*decode<ops::fused_update_op::attributes>(n.attributes).what) ? fused_update_kernel : nullptr;
+  if (n.op == &definition<ops::grouped_update_op>()) return grouped_update_kernel;  // of updates that it has
   if (auto const make = table_kernel_of(*n.op, inputs)) return make;
   if (each([](type const& t) { return t.element != dtype::string; }))
     if (auto const make = listed(*n.op, true)) return make;
@@ -80,13 +87,17 @@ inline kernel_factory factory_of(node const& n, std::span<type const> inputs) {
 }  // namespace detail
 
 RILL_CUDA_INLINE kernel_table const& gpu_kernels() {
-  static kernel_table const all = [] {
-    kernel_table made(detail::factory_of);
-    made.add(definition<ops::fused_op>(), map_kernel);
-    made.add(definition<ops::fused_update_op>(), fused_update_kernel);
-    return made;
-  }();
+  static kernel_table const all = gpu_kernels(detail::factory_of);
   return all;
+}
+RILL_CUDA_INLINE kernel_table gpu_kernels(kernel_rule chooses) {
+  kernel_table made(chooses);
+  if (chooses == detail::factory_of)
+    made.add(chain_op, chain_kernel);  // in chains, kernels of yours would not be asked for
+  made.add(definition<ops::fused_op>(), map_kernel);
+  made.add(definition<ops::fused_update_op>(), fused_update_kernel);
+  made.add(definition<ops::grouped_update_op>(), grouped_update_kernel);
+  return made;
 }
 
 }  // namespace rill::cuda

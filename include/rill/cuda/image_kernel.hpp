@@ -8,12 +8,15 @@
 
 namespace rill::cuda {
 
-/// Return the texts of the kernels `resize`, with numbers of 64 bits if `wide`. `bytes`: of an element.
+/// Return the texts of a kernel `resize`, which resizes images: it copies elements of `bytes` bytes, or mixes elements
+/// of a type. Sizes and positions are 64 bits wide if `wide`, else 32.
 std::string resize_nearest_text(std::size_t bytes, bool wide);
 std::string resize_bilinear_text(dtype element, bool wide);
-/// Returns the text of the derivative's kernels: `prepare` finds how pixels depend on each other, for `resize`.
+/// Returns the text of the derivative's kernels: `prepare` finds which pixels each pixel has a share in, and the
+/// shares; `resize` adds them up.
 std::string resize_gradient_text(dtype element, bool wide);
-/// Return the texts of the kernels `cut`; `position` is the type of rows and columns, `bytes` at most 8.
+/// Return the texts of a kernel `cut`, which copies a part out of images, or back into zeros. An element has `bytes`
+/// bytes, at most 8; `position` is the type of the row and the column at which the part begins.
 std::string crop_text(std::size_t bytes, dtype position, bool wide);
 std::string crop_gradient_text(std::size_t bytes, dtype position, bool wide);
 
@@ -33,8 +36,8 @@ kernel crop_gradient_kernel(kernel_request const& r);
 #include <utility>
 
 #include "rill/cuda/launch.hpp"
-#include "rill/cuda/map_text.hpp"
 #include "rill/cuda/text/image_form.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/ops/image/crop.hpp"
 #include "rill/ops/image/resize.hpp"
@@ -43,11 +46,11 @@ namespace rill::cuda {
 
 namespace detail {
 
-/// A kernel over images whose numbers have 32 bits as long as they are small: it takes the number of results and a
-/// form, image_windows or image_change.
+/// A kernel over images. Its last parameters are the number of results and a form, image_windows or image_change, with
+/// numbers of 32 bits if they are small enough.
 template <class Form> class bound_images {
  public:
-  /// `most`: a number that no number of the kernel exceeds.
+  /// Whether numbers up to `most` need 64 bits in the kernel.
   static bool is_wide(std::int64_t most) { return most > INT32_MAX / 2; }
 
   bound_images(gpu_device const& on, std::string const& text, char const* name, std::int64_t count, Form const& form,
@@ -75,23 +78,12 @@ inline images<std::int64_t> images_of(type const& t) {
 inline std::int64_t larger_count(type const& x, type const& y) {
   return std::max(elements(x.shape()), elements(y.shape()));
 }
-inline kernel no_results() {
-  return kernel([](kernel_call const&) {});
-}
 
-/// Returns a kernel's text up to its body.
-inline std::string images_text(char const* kernel, std::string const& types, std::string const& parameters, bool wide) {
-  return "#include \"rill/cuda/text/images.cuh\"\n"
-         "using namespace rill::text;\n"
-         "using counter = " +
-         std::string(wide ? "long" : "int") + ";\n" + types + "extern \"C\" __global__ void " + kernel + "(" +
-         parameters + ", counter n, image_change<counter> c) {\n  ";
-}
-inline std::string word_text(std::size_t bytes) {
-  return "using element = std::uint" + std::to_string(8 * bytes) + "_t;\n";
-}
-inline std::string element_text(dtype element) {
-  return "using element = " + std::string(name_in_text(element)) + ";\n";
+/// Returns the text of a kernel over images whose elements have the type `element`; `parameters` are its first ones.
+inline std::string images_text(std::string const& kernel, std::string const& element, std::string const& parameters,
+                               std::string const& statement, bool wide) {
+  return text_head("images.cuh") + "using counter = " + signed_counter_in_text(wide) + ";\nusing element = " + element +
+         ";\n" + kernel_in_text(kernel + "(" + parameters + ", counter n, image_change<counter> c)", statement);
 }
 
 inline constexpr char from_to[] = "global<element const> x, global<element> y";
@@ -109,18 +101,18 @@ inline bool is_wide(image_change_of_numbers const& c, std::int64_t count) {
   return bound_change::is_wide(std::max({count, along(c.x.height, c.y.height), along(c.x.width, c.y.width)}));
 }
 
-/// Makes the kernel of a resize whose text is text(of, wide).
+/// Returns the kernel of a resize whose text is text(of, wide).
 template <class Of> kernel resize_kernel(kernel_request const& r, std::string (*text)(Of, bool), Of of) {
   auto const &x = r.inputs[0], &y = r.outputs[0];
   auto const count = elements(y.shape());
-  if (count == 0) return no_results();
+  if (count == 0) return empty_kernel();
   image_change_of_numbers const change{images_of(x), images_of(y)};
   bool const wide = is_wide(change, larger_count(x, y));
   bound_change run(static_cast<gpu_device const&>(*r.on), text(of, wide), "resize", count, change, wide);
   return kernel([run = std::move(run)](kernel_call const& call) { run(call.pointers[0], call.pointers[1]); });
 }
 
-/// The parts of images of type x that are of type y.
+/// A crop of images of type x to images of type y.
 struct crop_shape {
   image_change_of_numbers change;
   std::int64_t count;
@@ -145,32 +137,28 @@ struct crop_shape {
 }  // namespace detail
 
 RILL_CUDA_INLINE std::string resize_nearest_text(std::size_t bytes, bool wide) {
-  return detail::images_text("resize", detail::word_text(bytes), detail::from_to, wide) +
-         "resize_nearest(x, y, n, c);\n}\n";
+  return detail::images_text("resize", word_in_text(bytes), detail::from_to, "resize_nearest(x, y, n, c);", wide);
 }
 RILL_CUDA_INLINE std::string resize_bilinear_text(dtype element, bool wide) {
-  return detail::images_text("resize", detail::element_text(element), detail::from_to, wide) +
-         "resize_bilinear(x, y, n, c);\n}\n";
+  return detail::images_text("resize", name_in_text(element), detail::from_to, "resize_bilinear(x, y, n, c);", wide);
 }
 RILL_CUDA_INLINE std::string resize_gradient_text(dtype element, bool wide) {
   std::string const tables = "global<pixels_reached> reached, global<shares<mixed_as<element>>> all";
-  return detail::images_text("resize", detail::element_text(element), tables + ", " + detail::from_to, wide) +
-         "resize_gradient<element, counter>(reached, all, x, y, n, c);\n}\n"
-         "extern \"C\" __global__ void prepare(" +
-         tables + ", image_change<long> c, int linear) {\n  find_shares(reached, all, c, linear != 0);\n}\n";
+  return detail::images_text("resize", name_in_text(element), tables + ", " + detail::from_to,
+                             "resize_gradient<element, counter>(reached, all, x, y, n, c);", wide) +
+         kernel_in_text("prepare(" + tables + ", image_change<long> c, int linear)",
+                        "find_shares(reached, all, c, linear != 0);");
 }
 RILL_CUDA_INLINE std::string crop_text(std::size_t bytes, dtype position, bool wide) {
-  return detail::images_text("cut", detail::word_text(bytes),
-                             "global<element const> x, global<" + std::string(name_in_text(position)) +
-                                 " const> begin, global<element> y",
-                             wide) +
-         "crop(x, begin, y, n, c);\n}\n";
+  return detail::images_text(
+      "cut", word_in_text(bytes),
+      "global<element const> x, global<" + name_in_text(position) + " const> begin, global<element> y",
+      "crop(x, begin, y, n, c);", wide);
 }
 RILL_CUDA_INLINE std::string crop_gradient_text(std::size_t bytes, dtype position, bool wide) {
-  return detail::images_text("cut", detail::word_text(bytes),
-                             "global<" + std::string(name_in_text(position)) + " const> begin, " + detail::from_to,
-                             wide) +
-         "crop_gradient(begin, x, y, n, c);\n}\n";
+  return detail::images_text("cut", word_in_text(bytes),
+                             "global<" + name_in_text(position) + " const> begin, " + detail::from_to,
+                             "crop_gradient(begin, x, y, n, c);", wide);
 }
 
 RILL_CUDA_INLINE kernel resize_nearest_kernel(kernel_request const& r) {
@@ -184,7 +172,7 @@ RILL_CUDA_INLINE kernel resize_gradient_kernel(kernel_request const& r) {
   auto const& on = static_cast<gpu_device const&>(*r.on);
   auto const &dy = r.inputs[1], &dx = r.outputs[0];
   auto const count = elements(dx.shape());
-  if (count == 0) return detail::no_results();
+  if (count == 0) return empty_kernel();
   detail::image_change_of_numbers const change{detail::images_of(dx), detail::images_of(dy)};
   bool const wide = detail::is_wide(change, detail::larger_count(dx, dy));
   auto const text = resize_gradient_text(dx.element, wide);
@@ -208,14 +196,14 @@ RILL_CUDA_INLINE kernel resize_gradient_kernel(kernel_request const& r) {
 
 RILL_CUDA_INLINE kernel crop_kernel(kernel_request const& r) {
   detail::crop_shape const s(r.inputs[0], r.outputs[0], r.outputs[0]);
-  if (s.count == 0) return detail::no_results();
+  if (s.count == 0) return empty_kernel();
   return kernel([run = s.kernel_of(r, crop_text)](kernel_call const& call) {
     run(call.pointers[0], call.pointers[1], call.pointers[2]);
   });
 }
 RILL_CUDA_INLINE kernel crop_gradient_kernel(kernel_request const& r) {
   detail::crop_shape const s(r.outputs[0], r.inputs[2], r.outputs[0]);
-  if (s.count == 0) return detail::no_results();
+  if (s.count == 0) return empty_kernel();
   return kernel([run = s.kernel_of(r, crop_gradient_text)](kernel_call const& call) {
     run(call.pointers[1], call.pointers[2], call.pointers[3]);
   });

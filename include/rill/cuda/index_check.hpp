@@ -1,4 +1,4 @@
-// Indices that a GPU checks: an index out of range is an error with the host's words.
+// Checks of indices on a GPU. An index out of range is the host's error, with the host's message.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace rill::cuda {
 
-/// Returns the text of a kernel `begin` that prepares the memory of a check.
+/// Returns the text of a kernel `begin`, which resets the position that a check leaves to "no bad index".
 std::string begin_check_text();
-/// Returns the text of a kernel `check` that checks n indices of this type against an extent.
+/// Returns the text of a kernel `check`, which finds the first of n indices that is not in [0, extent).
 std::string range_check_text(dtype index);
 
-/// A word of scratch memory in which kernels leave the position of the first bad index.
+/// The position of the first bad index, which kernels leave in a word of scratch memory.
 class first_bad {
  public:
   explicit first_bad(gpu_device const& on);
 
   /// The bytes of scratch memory that it needs.
   static constexpr std::size_t scratch = sizeof(std::uint64_t);
-  /// Prepares the memory, before the kernels that check.
+  /// Launches the kernel that resets the word. Called before the kernels that check.
   void begin(void* memory) const;
-  /// Waits for the kernels and returns the position; nothing if no index is bad.
+  /// Waits for the kernels, and returns the position; nullopt if all indices are good.
   std::optional<std::int64_t> find(void* memory) const;
 
  private:
@@ -35,7 +35,12 @@ class first_bad {
   std::shared_ptr<gpu_device::function const> begin_;
 };
 
-/// Checks that n indices lie in [0, extent).
+/// The bytes at the beginning of scratch memory that are for checks; memory behind them is as aligned as the whole.
+inline constexpr std::size_t bytes_for_checks = 256;
+/// Returns the scratch memory behind them.
+inline std::byte* behind_checks(void* memory) { return static_cast<std::byte*>(memory) + bytes_for_checks; }
+
+/// A kernel that checks that n indices lie in [0, extent).
 class range_check {
  public:
   range_check(gpu_device const& on, dtype index, std::int64_t n, std::int64_t extent);
@@ -59,17 +64,17 @@ class index_on_gpu {
   void const* at_;
 };
 
-/// Returns the words of the error for a bad index, as the host's kernel has them.
-using refusal = std::function<std::string(std::int64_t position, index_on_gpu const& all)>;
-/// Returns those for a row of a table.
-refusal no_row_of(std::int64_t rows);
-/// Returns those for an element along an axis.
-refusal no_element_of(std::size_t axis, std::int64_t extent);
+/// Returns the error's message for the bad index at a position: that of the host's kernel.
+using bad_index_message = std::function<std::string(std::int64_t position, index_on_gpu const& all)>;
+/// Returns the message for an index of a table with `rows` rows.
+bad_index_message no_row_of(std::int64_t rows);
+/// Returns the message for an index along an axis.
+bad_index_message no_element_of(std::size_t axis, std::int64_t extent);
 
-/// Indices that kernels check before they use them.
+/// Indices that kernels check, and the error that a bad one is.
 class checked_indices {
  public:
-  checked_indices(gpu_device const& on, dtype index, refusal words, code of_error = code::invalid_argument);
+  checked_indices(gpu_device const& on, dtype index, bad_index_message message, code of_error = code::invalid_argument);
 
   void begin(void* memory) const { first_.begin(memory); }
   /// Waits for the kernels. Throws the error if they have found a bad index.
@@ -79,7 +84,7 @@ class checked_indices {
   gpu_device const* on_;
   dtype index_;
   first_bad first_;
-  refusal words_;
+  bad_index_message message_;
   code code_;
 };
 
@@ -89,23 +94,19 @@ class checked_indices {
 #include <utility>
 
 #include "rill/cuda/launch.hpp"
-#include "rill/cuda/map_text.hpp"
+#include "rill/cuda/text_parts.hpp"
 
 namespace rill::cuda {
 
 RILL_CUDA_INLINE std::string begin_check_text() {
-  return "#include \"rill/cuda/text/index_check.cuh\"\n"
-         "using namespace rill::text;\n"
+  return text_head("index_check.cuh") +
          "extern \"C\" __global__ void begin(global<bad_position> first) { begin_check(first); }\n";
 }
 RILL_CUDA_INLINE std::string range_check_text(dtype index) {
-  return "#include <cstdint>\n"
-         "#include \"rill/cuda/text/index_check.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void check(global<" +
-         std::string(name_in_text(index)) +
-         " const> which, long n, long extent, global<bad_position> first) {\n"
-         "  check_range(which, n, extent, first);\n}\n";
+  return text_head_with_cstdint("index_check.cuh") +
+         kernel_in_text(
+             "check(global<" + name_in_text(index) + " const> which, long n, long extent, global<bad_position> first)",
+             "check_range(which, n, extent, first);");
 }
 
 RILL_CUDA_INLINE first_bad::first_bad(gpu_device const& on) : on_(&on), begin_(on.find(begin_check_text(), "begin")) {}
@@ -131,23 +132,24 @@ RILL_CUDA_INLINE std::int64_t index_on_gpu::operator[](std::int64_t i) const {
   return index_ == dtype::int64 ? read(std::int64_t{}) : read(std::int32_t{});
 }
 
-RILL_CUDA_INLINE refusal no_row_of(std::int64_t rows) {
+RILL_CUDA_INLINE bad_index_message no_row_of(std::int64_t rows) {
   return [rows](std::int64_t i, index_on_gpu const& all) {
     return "index " + std::to_string(i) + " is " + std::to_string(all[i]) + ", and there are " + std::to_string(rows) +
            " rows";
   };
 }
-RILL_CUDA_INLINE refusal no_element_of(std::size_t axis, std::int64_t extent) {
+RILL_CUDA_INLINE bad_index_message no_element_of(std::size_t axis, std::int64_t extent) {
   return [axis, extent](std::int64_t i, index_on_gpu const& all) {
     return "index " + std::to_string(i) + " is " + std::to_string(all[i]) + ", and axis " + std::to_string(axis) +
            " has " + std::to_string(extent) + " elements";
   };
 }
 
-RILL_CUDA_INLINE checked_indices::checked_indices(gpu_device const& on, dtype index, refusal words, code of_error)
-    : on_(&on), index_(index), first_(on), words_(std::move(words)), code_(of_error) {}
+RILL_CUDA_INLINE checked_indices::checked_indices(gpu_device const& on, dtype index, bad_index_message message,
+                                                  code of_error)
+    : on_(&on), index_(index), first_(on), message_(std::move(message)), code_(of_error) {}
 RILL_CUDA_INLINE void checked_indices::expect_good(void const* which, void* memory) const {
-  if (auto const bad = first_.find(memory)) throw error(code_, words_(*bad, index_on_gpu(*on_, index_, which)));
+  if (auto const bad = first_.find(memory)) throw error(code_, message_(*bad, index_on_gpu(*on_, index_, which)));
 }
 
 }  // namespace rill::cuda

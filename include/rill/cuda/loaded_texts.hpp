@@ -1,6 +1,8 @@
 // Texts of kernels on a card.
 #pragma once
+#include <algorithm>
 #include <condition_variable>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +13,17 @@
 #include "rill/cuda/kernel_compiler.hpp"
 
 namespace rill::cuda {
+
+/// How many entries a map may have before those that nobody uses are looked for.
+inline constexpr std::size_t most_unused = 1024;
+
+/// Erases the entries of which `unused(entry)` is true if there are more than `most`, and sets that so that this costs
+/// little for each new entry. Programs that record many graphs would otherwise fill the memory.
+template <class Map, class Unused> void forget(Map& known, std::size_t& most, Unused const& unused) {
+  if (known.size() <= most) return;
+  std::erase_if(known, unused);
+  most = std::max(most_unused, 2 * known.size());
+}
 
 /// A compiled program on a card.
 struct loaded_program {
@@ -66,14 +79,13 @@ class loaded_texts {
   std::mutex mutex_;
   std::condition_variable compiled_;
   std::map<std::string, std::shared_ptr<text>> known_;
+  std::size_t most_known_ = most_unused;
   std::map<kernel_image const*, std::weak_ptr<loaded_program const>> programs_;
 };
 
 }  // namespace rill::cuda
 
 #if RILL_CUDA_RUNTIME
-#include <algorithm>
-#include <cstddef>
 #include <utility>
 
 namespace rill::cuda {
@@ -88,6 +100,8 @@ RILL_CUDA_INLINE loaded_program::~loaded_program() {
 
 RILL_CUDA_INLINE std::shared_ptr<loaded_texts::text> loaded_texts::add(std::string const& source) {
   std::lock_guard const lock(mutex_);
+  forget(known_, most_known_,
+         [](auto const& each) { return each.second.use_count() == 1 && each.second->now != text::state::compiling; });
   auto& known = known_[source];
   if (!known) known = std::make_shared<text>(source);
   if (known->now == text::state::failed) known->now = text::state::waiting;

@@ -14,6 +14,9 @@
 
 namespace rill::cuda {
 
+/// The most bytes that the parameters of a kernel take.
+inline constexpr std::size_t most_parameter_bytes = 4096;
+
 /// A program on a GPU that is bound to extents: its kernel, and its integer parameters.
 class bound_map {
  public:
@@ -54,22 +57,14 @@ bound_map bound_spread(gpu_device const& on, dtype element, shape const& from, s
 namespace rill::cuda {
 
 RILL_CUDA_INLINE bound_map::bound_map(gpu_device const& on, program const& p, collapsed_axes const& axes, std::size_t n)
-    : on_(on), elements_(n), addresses_(p.inputs.size() + p.outputs.size()), numbers_{n} {
-  std::vector<std::uint64_t> strides;
-  for (auto const& o : axes.operands)
-    if (o.how == access::strided)
-      for (std::size_t a = 0; a < axes.extents.size(); ++a) strides.push_back(static_cast<std::uint64_t>(o.strides[a]));
-  if (!strides.empty())
-    for (std::size_t a = 1; a < axes.extents.size(); ++a)
-      numbers_.push_back(static_cast<std::uint64_t>(axes.extents[a]));
-  numbers_.insert(numbers_.end(), strides.begin(), strides.end());
-  constexpr std::size_t most = 4096 / sizeof(std::uint64_t);  // a kernel's parameters hold at most 4096 bytes
+    : on_(on), elements_(n), addresses_(p.inputs.size() + p.outputs.size()), numbers_(counters_of(axes)) {
+  numbers_.push_back(n);
+  constexpr std::size_t most = most_parameter_bytes / sizeof(std::uint64_t);
   if (addresses_ + numbers_.size() > most)
     throw error(code::unimplemented, "a fused node needs " + std::to_string(addresses_ + numbers_.size()) +
                                          " kernel parameters; a GPU kernel takes at most " + std::to_string(most) +
                                          ": turn fusion off (pass_options::fuse)");
-  bool const wide = n > UINT32_MAX / 2;  // counters go beyond n by the number of threads
-  run_ = on.find(map_text(p, axes, wide), "map");
+  run_ = on.find(map_text(p, axes, needs_wide_counters(n)), "map");
 }
 
 RILL_CUDA_INLINE void bound_map::operator()(void* const* addresses) const {

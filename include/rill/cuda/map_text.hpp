@@ -1,5 +1,7 @@
 // Elementwise programs as CUDA source: each thread computes some elements of the results.
 #pragma once
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,85 +14,103 @@ namespace rill::cuda {
 /// Whether each line of a program has a formula, and only element types that kernels support.
 bool has_text(program const& p);
 
-/// Returns the name of an element type in CUDA source.
-std::string_view name_in_text(dtype element);
-
+/// Returns the first lines of a text in which a program is computed. Counters have 64 bits if `wide`.
+std::string program_head(bool wide);
 /// Returns the text of a kernel `map` that computes a program. Its parameters are the addresses of the inputs and of
-/// the outputs, the number of elements, and, if an operand is strided, the extents but for the outermost and the
-/// strides of each such operand: as unsigned numbers, of 64 bits if `wide`. The text depends on how operands lie, not
-/// on extents.
+/// the outputs; if an operand is strided, the extents but for the outermost and the strides of each such operand; and
+/// the number of elements: as unsigned numbers, of 64 bits if `wide`. The text depends on how operands lie, not on
+/// extents.
 std::string map_text(program const& p, collapsed_axes const& axes, bool wide);
+/// Returns these extents and strides.
+std::vector<std::uint64_t> counters_of(collapsed_axes const& axes);
+/// Whether a kernel that goes through n elements needs counters of 64 bits: they go beyond n by the number of threads.
+bool needs_wide_counters(std::size_t n);
+
+/// Returns the text of a kernel `update` that computes a program for several members, each with arrays of its own. No
+/// operand is strided, and counters have 32 bits. Its parameters are a table and the number of members in it. The table
+/// has room for `members`, in order: the addresses of the inputs and of the outputs, then the number of elements and
+/// the first of the member's blocks, both of 32 bits.
+std::string update_text(program const& p, collapsed_axes const& axes, std::size_t members);
 
 }  // namespace rill::cuda
 
 #if RILL_CUDA_RUNTIME
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
 #include <cstring>
+
+#include "rill/cuda/text_parts.hpp"
 
 namespace rill::cuda {
 
 namespace detail {
 
-inline bool is_in_text(dtype element) {
-  return element != dtype::string && element != dtype::complex64 && element != dtype::complex128;
-}
-
-/// Writes the text of a map.
-class map_writer {
+/// Writes what kernels need to compute a program for element i: parameters, and statements.
+class program_writer {
  public:
-  map_writer(program const& p, collapsed_axes const& axes, bool wide) : program_(p), axes_(axes), wide_(wide) {}
+  /// `given`: whether the text that surrounds it defines r0, the program's input 0, which is no parameter then.
+  program_writer(program const& p, collapsed_axes const& axes, bool given = false)
+      : program_(p), axes_(axes), first_(given ? 1 : 0) {}
 
-  std::string write() {
-    text_ =
-        "#include \"rill/cuda/text/global.cuh\"\n"
-        "#include \"rill/cuda/text/lanes.cuh\"\n"
-        "using namespace rill::text;\n"
-        "using counter = unsigned" +
-        std::string(wide_ ? " long" : "") + ";\n";
-    begin();
-    for (std::size_t i = 0; i < program_.inputs.size(); ++i) read(i);
+  /// Return the declarations of the inputs' and of the outputs' addresses, and of extents and strides. Each has
+  /// `between` behind it.
+  std::string inputs(std::string_view between) const {
+    std::string all;
+    for (std::size_t i = first_; i < program_.inputs.size(); ++i)
+      all += "global<" + name_in_text(program_.inputs[i]) + " const> " + number("x", i) + std::string(between);
+    return all;
+  }
+  std::string outputs(std::string_view between) const {
+    std::string all;
+    for (std::size_t o = 0; o < program_.outputs.size(); ++o)
+      all += "global<" + name_in_text(element(o)) + "> " + number("y", o) + std::string(between);
+    return all;
+  }
+  std::string counters(std::string_view between) const {
+    std::string all;
+    for (std::size_t a = 1; any_strided() && a < axes_.extents.size(); ++a)
+      all += "counter " + number("e", a) + std::string(between);
+    for (std::size_t i = first_; i < program_.inputs.size(); ++i)
+      for (std::size_t a = 0; strided(i) && a < axes_.extents.size(); ++a)
+        all += "counter " + stride(i, a) + std::string(between);
+    return all;
+  }
+  /// Returns the statements that compute all registers.
+  std::string compute() {
+    text_.clear();
+    if (any_strided()) find_coordinates();
+    for (std::size_t i = first_; i < program_.inputs.size(); ++i) read(i);
     for (std::size_t i = 0; i < program_.immediates.size(); ++i) set(i);
     for (std::size_t i = 0; i < program_.instructions.size(); ++i) compute(i);
-    for (std::size_t o = 0; o < program_.outputs.size(); ++o)
-      text_ += "    y" + std::to_string(o) + "[i] = " + reg(program_.outputs[o]) + ";\n";
-    return std::move(text_) + "  }\n}\n";
+    return std::move(text_);
   }
+  /// Returns the statements that write the outputs.
+  std::string write() const {
+    std::string text;
+    for (std::size_t o = 0; o < program_.outputs.size(); ++o)
+      text += "    y" + std::to_string(o) + "[i] = " + result(o) + ";\n";
+    return text;
+  }
+  /// Return the register of an output, and its element type.
+  std::string result(std::size_t o) const { return reg(program_.outputs[o]); }
+  dtype element(std::size_t o) const { return program_.element(program_.outputs[o]); }
 
  private:
   static std::string number(std::string_view of, std::size_t i) { return std::string(of) + std::to_string(i); }
   static std::string reg(std::size_t r) { return number("r", r); }
+  static std::string stride(std::size_t i, std::size_t axis) { return number("s", i) + "_" + std::to_string(axis); }
   bool strided(std::size_t i) const { return axes_.operands[i].how == access::strided; }
   bool any_strided() const {
     return std::any_of(axes_.operands.begin(), axes_.operands.end(),
                        [](auto const& o) { return o.how == access::strided; });
   }
 
-  void begin() {
-    text_ += "extern \"C\" __global__ void map(";
-    for (std::size_t i = 0; i < program_.inputs.size(); ++i)
-      text_ += "global<" + std::string(name_in_text(program_.inputs[i])) + " const> " + number("x", i) + ", ";
-    for (std::size_t o = 0; o < program_.outputs.size(); ++o)
-      text_ +=
-          "global<" + std::string(name_in_text(program_.element(program_.outputs[o]))) + "> " + number("y", o) + ", ";
-    text_ += "counter n";
-    if (any_strided())
-      for (std::size_t a = 1; a < axes_.extents.size(); ++a) text_ += ", counter " + number("e", a);
-    for (std::size_t i = 0; i < program_.inputs.size(); ++i)
-      for (std::size_t a = 0; strided(i) && a < axes_.extents.size(); ++a) text_ += ", counter " + stride(i, a);
-    text_ +=
-        ") {\n"
-        "  counter const all = static_cast<counter>(gridDim.x) * blockDim.x;\n"
-        "  for (counter i = static_cast<counter>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += all) {\n";
-    if (!any_strided()) return;
+  void find_coordinates() {
     text_ += "    counter rest = i;\n";
     for (std::size_t a = axes_.extents.size() - 1; a > 0; --a)
       text_ += "    counter const " + number("c", a) + " = rest % " + number("e", a) +
                ";\n    rest /= " + number("e", a) + ";\n";
   }
-  static std::string stride(std::size_t i, std::size_t axis) { return number("s", i) + "_" + std::to_string(axis); }
-
   void read(std::size_t i) {
     std::string at = "i";
     if (axes_.operands[i].how == access::scalar) at = "0";
@@ -108,7 +128,7 @@ class map_writer {
     char digits[17];
     auto const end = std::to_chars(digits, digits + 16, bits, 16).ptr;
     define(program_.inputs.size() + i,
-           "from_bits<" + std::string(name_in_text(v.element)) + ">(0x" + std::string(digits, end) + "ul)");
+           "from_bits<" + name_in_text(v.element) + ">(0x" + std::string(digits, end) + "ul)");
   }
   void compute(std::size_t i) {
     auto const& line = program_.instructions[i];
@@ -119,66 +139,82 @@ class map_writer {
       operands.push_back((truth ? "L::truth(" : "L(") + reg(line.operands[k]) + ")");
     }
     std::vector<std::string_view> const names(operands.begin(), operands.end());
-    std::string const result(name_in_text(line.result)), to = reg(program_.first_result() + i);
-    text_ += "    " + result + " " + to + ";\n    {\n      using L = lane<" + std::string(name_in_text(last)) +
+    std::string const result = name_in_text(line.result), to = reg(program_.first_result() + i);
+    text_ += "    " + result + " " + to + ";\n    {\n      using L = lane<" + name_in_text(last) +
              ">;\n      using W = wide<L>;\n      using R = " + result + ";\n      " + to + " = number<R>(" +
              line.function->formula(names.data()) + ");\n    }\n";
   }
   void define(std::size_t r, std::string const& value) {
-    text_ += "    " + std::string(name_in_text(program_.element(r))) + " const " + reg(r) + " = " + value + ";\n";
+    text_ += "    " + name_in_text(program_.element(r)) + " const " + reg(r) + " = " + value + ";\n";
   }
 
   program const& program_;
   collapsed_axes const& axes_;
-  bool const wide_;
+  std::size_t const first_;
   std::string text_;
 };
 
 }  // namespace detail
 
-RILL_CUDA_INLINE std::string_view name_in_text(dtype element) {
-  switch (element) {
-    case dtype::boolean:
-      return "bool";
-    case dtype::int8:
-      return "std::int8_t";
-    case dtype::int16:
-      return "std::int16_t";
-    case dtype::int32:
-      return "std::int32_t";
-    case dtype::int64:
-      return "std::int64_t";
-    case dtype::uint8:
-      return "std::uint8_t";
-    case dtype::uint16:
-      return "std::uint16_t";
-    case dtype::uint32:
-      return "std::uint32_t";
-    case dtype::uint64:
-      return "std::uint64_t";
-    case dtype::float16:
-      return "rill::half";
-    case dtype::bfloat16:
-      return "rill::bfloat16";
-    case dtype::float32:
-      return "float";
-    case dtype::float64:
-      return "double";
-    default:
-      throw error(code::internal, "GPU kernels don't support elements of type " + std::string(name(element)));
-  }
-}
-
 RILL_CUDA_INLINE bool has_text(program const& p) {
   for (std::size_t r = 0; r < p.registers(); ++r)
-    if (!detail::is_in_text(p.element(r))) return false;
+    if (!is_in_text(p.element(r))) return false;
   return std::all_of(p.instructions.begin(), p.instructions.end(),
                      [](auto const& line) { return line.function->formula != nullptr; });
 }
 
-RILL_CUDA_INLINE std::string map_text(program const& p, collapsed_axes const& axes, bool wide) {
-  return detail::map_writer(p, axes, wide).write();
+RILL_CUDA_INLINE std::string program_head(bool wide) {
+  return "#include \"rill/cuda/text/global.cuh\"\n" + text_head("lanes.cuh") +
+         "using counter = " + counter_in_text(wide) + ";\n";
 }
+RILL_CUDA_INLINE std::string map_text(program const& p, collapsed_axes const& axes, bool wide) {
+  detail::program_writer of(p, axes);
+  return program_head(wide) + "extern \"C\" __global__ void map(" + of.inputs(", ") + of.outputs(", ") +
+         of.counters(", ") +
+         "counter n) {\n"
+         "  counter const all = static_cast<counter>(gridDim.x) * blockDim.x;\n"
+         "  for (counter i = static_cast<counter>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += all) {\n" +
+         of.compute() + of.write() + "  }\n}\n";
+}
+
+// A block finds its member by bisection.
+RILL_CUDA_INLINE std::string update_text(program const& p, collapsed_axes const& axes, std::size_t members) {
+  detail::program_writer of(p, axes);
+  return program_head(false) + "struct member {\n  " + of.inputs("; ") + of.outputs("; ") +
+         "unsigned n, first;\n"
+         "  void compute(counter i) const {\n" +
+         of.compute() + of.write() +
+         "  }\n"
+         "};\n"
+         "struct member_table {\n"
+         "  member of[" +
+         std::to_string(members) +
+         "];\n"
+         "};\n"
+         "extern \"C\" __global__ void update(__grid_constant__ member_table const all, unsigned count) {\n"
+         "  unsigned at = 0;\n"
+         "  for (unsigned end = count; end - at > 1;) {\n"
+         "    unsigned const middle = (at + end) / 2;\n"
+         "    (all.of[middle].first > blockIdx.x ? end : at) = middle;\n"
+         "  }\n"
+         "  member const& m = all.of[at];\n"
+         "  counter const i = (blockIdx.x - m.first) * blockDim.x + threadIdx.x;\n"
+         "  if (i < m.n) m.compute(i);\n"
+         "}\n";
+}
+
+RILL_CUDA_INLINE std::vector<std::uint64_t> counters_of(collapsed_axes const& axes) {
+  std::vector<std::uint64_t> all;
+  bool const any_strided =
+      std::any_of(axes.operands.begin(), axes.operands.end(), [](auto const& o) { return o.how == access::strided; });
+  for (std::size_t a = 1; any_strided && a < axes.extents.size(); ++a)
+    all.push_back(static_cast<std::uint64_t>(axes.extents[a]));
+  for (auto const& o : axes.operands)
+    for (std::size_t a = 0; o.how == access::strided && a < axes.extents.size(); ++a)
+      all.push_back(static_cast<std::uint64_t>(o.strides[a]));
+  return all;
+}
+RILL_CUDA_INLINE bool needs_wide_counters(std::size_t n) { return n > UINT32_MAX / 2; }
 
 }  // namespace rill::cuda
 #endif

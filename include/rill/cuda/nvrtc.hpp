@@ -19,6 +19,9 @@ class nvrtc {
   /// Returns the code for a compute capability, for instance 90. The text may include rill's headers that this library
   /// holds (embedded_headers.hpp). Throws error(internal) with NVRTC's messages if it refuses the text.
   std::string compile(std::string const& text, int capability) const;
+  /// Returns what ptxas says of each kernel of a text for a compute capability: its registers, spills, shared memory.
+  /// Throws as compile() does.
+  std::string report(std::string const& text, int capability) const;
   /// Returns the options with which it compiles for a compute capability.
   std::vector<std::string> options(int capability) const;
   /// Returns what tells its code from that of another NVRTC: its version, and the build of its library.
@@ -74,16 +77,16 @@ class nvrtc_text {
   nvrtc_text& operator=(nvrtc_text const&) = delete;
   ~nvrtc_text() { api_.destroy(&program_); }
 
-  void compile(std::vector<char const*> const& options) const {
-    auto const result = api_.compile(program_, static_cast<int>(options.size()), options.data());
-    if (result == nvrtc_status::invalid_option)
-      throw error(code::internal, "NVRTC refuses an option: " + std::string(read(api_.log_size, api_.log).c_str()));
-    if (result == nvrtc_status::compilation)
-      throw error(code::internal,
-                  "NVRTC refuses a kernel's text:\n" + std::string(read(api_.log_size, api_.log).c_str()));
+  void compile(std::vector<std::string> const& options) const {
+    std::vector<char const*> pointers;
+    for (auto const& each : options) pointers.push_back(each.c_str());
+    auto const result = api_.compile(program_, static_cast<int>(pointers.size()), pointers.data());
+    if (result == nvrtc_status::invalid_option) throw error(code::internal, "NVRTC refuses an option: " + log());
+    if (result == nvrtc_status::compilation) throw error(code::internal, "NVRTC refuses a kernel's text:\n" + log());
     check(api_, result, "nvrtcCompileProgram");
   }
   std::string code() const { return read(api_.code_size, api_.code); }
+  std::string log() const { return read(api_.log_size, api_.log).c_str(); }  // without the zero at its end
 
  private:
   template <class Size, class Read> std::string read(Size const& size, Read const& bytes) const {
@@ -163,12 +166,17 @@ RILL_CUDA_INLINE std::string nvrtc::identity() const {
 }
 
 RILL_CUDA_INLINE std::string nvrtc::compile(std::string const& text, int capability) const {
-  auto const all = options(capability);
-  std::vector<char const*> pointers;
-  for (auto const& each : all) pointers.push_back(each.c_str());
   detail::nvrtc_text const program(api_, text);
-  program.compile(pointers);
+  program.compile(options(capability));
   return program.code();
+}
+
+RILL_CUDA_INLINE std::string nvrtc::report(std::string const& text, int capability) const {
+  auto all = options(capability);
+  all.push_back("--ptxas-options=-v");
+  detail::nvrtc_text const program(api_, text);
+  program.compile(all);
+  return program.log();
 }
 
 }  // namespace rill::cuda

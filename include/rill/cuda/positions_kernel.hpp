@@ -8,10 +8,13 @@
 
 namespace rill::cuda {
 
-/// Return the texts of kernels `positions`, `sources`, `range` and `numbers`, which writes so many numbers.
+/// Returns the text of a kernel `positions`, which writes 0, 1, 2, ….
 std::string positions_text(dtype index);
+/// Returns the text of a kernel `sources`, which writes the positions that source_positions computes.
 std::string source_positions_text();
+/// Returns the text of a kernel `range`, which writes start, start + step, start + 2 step, ….
 std::string range_text(dtype element);
+/// Returns the text of a kernel `numbers`, which writes the `count` numbers that are its parameter.
 std::string numbers_text(std::size_t count);
 
 /// Return the kernels of these operations.
@@ -31,7 +34,7 @@ kernel extents_of_kernel(kernel_request const& r);
 #include <memory>
 
 #include "rill/cuda/launch.hpp"
-#include "rill/cuda/map_text.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/ops/arrange/range.hpp"
 #include "rill/ops/array/extents_of.hpp"
@@ -40,41 +43,30 @@ kernel extents_of_kernel(kernel_request const& r);
 
 namespace rill::cuda {
 
-namespace detail {
-
-inline std::string positions_header(std::string const& kernel) {
-  return "#include <cstdint>\n"
-         "#include \"rill/cuda/text/positions.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void " +
-         kernel;
-}
-
-}  // namespace detail
-
 RILL_CUDA_INLINE std::string positions_text(dtype index) {
-  return detail::positions_header("positions(global<" + std::string(name_in_text(index)) +
-                                  "> to, long n) { write_positions(to, n); }\n");
+  return text_head_with_cstdint("positions.cuh") + "extern \"C\" __global__ void positions(global<" +
+         name_in_text(index) + "> to, long n) { write_positions(to, n); }\n";
 }
 RILL_CUDA_INLINE std::string source_positions_text() {
-  return detail::positions_header(
-      "sources(global<long> to, long count, int beyond, long each, long before, long n) {\n"
-      "  write_sources(to, count, beyond, each, before, n);\n}\n");
+  return text_head_with_cstdint("positions.cuh") +
+         kernel_in_text("sources(global<long> to, long count, int beyond, long each, long before, long n)",
+                        "write_sources(to, count, beyond, each, before, n);");
 }
 RILL_CUDA_INLINE std::string range_text(dtype element) {
-  std::string const t(name_in_text(element));
-  return detail::positions_header("range(global<" + t + "> to, long n, " + t + " start, " + t +
-                                  " step) { write_range(to, n, start, step); }\n");
+  auto const t = name_in_text(element);
+  return text_head_with_cstdint("positions.cuh") + "extern \"C\" __global__ void range(global<" + t + "> to, long n, " +
+         t + " start, " + t + " step) { write_range(to, n, start, step); }\n";
 }
 RILL_CUDA_INLINE std::string numbers_text(std::size_t count) {
-  return detail::positions_header("numbers(global<long> to, passed_numbers<" + std::to_string(count) +
-                                  "> values) { write_numbers(to, values); }\n");
+  return text_head_with_cstdint("positions.cuh") +
+         "extern \"C\" __global__ void numbers(global<long> to, passed_numbers<" + std::to_string(count) +
+         "> values) { write_numbers(to, values); }\n";
 }
 
 RILL_CUDA_INLINE kernel positions_kernel(kernel_request const& r) {
   auto const& on = static_cast<gpu_device const&>(*r.on);
   auto const n = r.outputs[0][0].extent;
-  if (n == 0) return kernel([](kernel_call const&) {});
+  if (n == 0) return empty_kernel();
   return kernel([&on, n, run = on.find(positions_text(r.outputs[0].element), "positions")](kernel_call const& call) {
     launch(on, *run, on.shape_for(static_cast<std::size_t>(n)), call.out(0), n);
   });
@@ -86,7 +78,7 @@ RILL_CUDA_INLINE kernel source_positions_kernel(kernel_request const& r) {
   auto const& x = r.inputs[0];
   auto const n = x[checked_axis(a.axis, x.rank, "source_positions: the axis is out of range")].extent,
              count = r.outputs[0][0].extent;
-  if (count == 0) return kernel([](kernel_call const&) {});
+  if (count == 0) return empty_kernel();
   return kernel([&on, a, n, count, run = on.find(source_positions_text(), "sources")](kernel_call const& call) {
     launch(on, *run, on.shape_for(static_cast<std::size_t>(count)), call.out(0), count,
            static_cast<std::int32_t>(a.beyond), a.each, a.before, n);
@@ -146,7 +138,7 @@ RILL_CUDA_INLINE kernel range_kernel(kernel_request const& r) {
 RILL_CUDA_INLINE kernel extents_of_kernel(kernel_request const& r) {
   auto const& on = static_cast<gpu_device const&>(*r.on);
   auto const of = r.inputs[0].shape();
-  if (of.rank() == 0) return kernel([](kernel_call const&) {});
+  if (of.rank() == 0) return empty_kernel();
   std::array<std::int64_t, max_rank> numbers{};
   std::copy(of.begin(), of.end(), numbers.begin());
   return kernel([&on, numbers, run = on.find(numbers_text(of.rank()), "numbers")](kernel_call const& call) {

@@ -6,7 +6,8 @@
 
 namespace rill::cuda {
 
-/// Returns the text of a kernel `others` that computes the products of all elements but one.
+/// Returns the text of a kernel `others`, which computes for each element the product of the others along the reduced
+/// axes.
 std::string prod_of_others_text(dtype element);
 
 /// Returns the kernel of prod_of_others.
@@ -21,8 +22,8 @@ kernel prod_of_others_kernel(kernel_request const& r);
 #include <cstdint>
 
 #include "rill/cuda/launch.hpp"
-#include "rill/cuda/map_text.hpp"
 #include "rill/cuda/text/prod_form.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/ops/reduction/prod.hpp"
 #include "rill/ops/sum/axes.hpp"
@@ -51,19 +52,17 @@ inline prod_form prod_form_of(kernel_request const& r) {
 }  // namespace detail
 
 RILL_CUDA_INLINE std::string prod_of_others_text(dtype element) {
-  std::string const t(name_in_text(element)), given = "global<" + t + " const> ";
-  return "#include \"rill/cuda/text/prod.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void others(" +
-         given + "x, " + given + "t0, " + given + "t1, " + given + "t2, " + given + "t3, global<" + t +
-         "> to, global<prod_number<" + t +
-         ">> scratch, rill::cuda::prod_form form) {\n  prod_of_others(x, t0, t1, t2, t3, to, scratch, form);\n}\n";
+  auto const t = name_in_text(element), given = "global<" + t + " const> ";
+  return text_head("prod.cuh") + kernel_in_text("others(" + given + "x, " + given + "t0, " + given + "t1, " + given +
+                                                    "t2, " + given + "t3, global<" + t + "> to, global<prod_number<" +
+                                                    t + ">> scratch, rill::cuda::prod_form form)",
+                                                "prod_of_others(x, t0, t1, t2, t3, to, scratch, form);");
 }
 
 RILL_CUDA_INLINE kernel prod_of_others_kernel(kernel_request const& r) {
   auto const& x = r.inputs[0];
   auto const n = elements(x.shape());
-  if (n == 0) return kernel([](kernel_call const&) {});
+  if (n == 0) return empty_kernel();
   auto const form = detail::prod_form_of(r);
   std::int64_t kept = 1;
   for (int i = 0; i < form.kept.count; ++i) kept *= form.kept.extents[i];

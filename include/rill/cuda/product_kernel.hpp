@@ -6,6 +6,7 @@
 #include <string>
 
 #include "rill/cuda/gpu_device.hpp"
+#include "rill/cuda/kernel_operand.hpp"
 #include "rill/cuda/text/product_form.hpp"
 #include "rill/device/kernel.hpp"
 #include "rill/graph/kernel_request.hpp"
@@ -35,25 +36,39 @@ struct product_plan {
 /// Whether GPUs multiply matrices of this type.
 bool has_product(dtype element);
 
+/// How the text of a kernel that writes a product's elements names what takes them.
+struct taken_in_text {
+  std::string definitions;  ///< what stands before the kernel (head_with)
+  std::string parameter;    ///< the kernel's last parameter, with a comma before it
+  std::string argument;     ///< the function's last argument, with a comma before it
+};
+/// Returns how a text names the program after a product whose elements, of this type, would be at `c`; empty strings
+/// if there is none, or if the kernel writes sums of pieces (`apart`).
+taken_in_text taken_by(kernel_ends const& ends, std::string const& element, std::string const& c, bool apart);
+
 /// Plans the product of two batches of matrices, summed to the extents of y (ops::matmul_op, ops::matmul_like_op). All
 /// extents are known, and y has elements.
 product_plan plan_product(transposed const& which, type const& a, type const& b, type const& y);
 
-/// Returns the text of a kernel `product` for operands of this type: of the pieces of a product, `apart` as sums, or of
-/// the only piece. Its parameters are the addresses of A, B and C or the sums, and a product_form.
-std::string product_text(dtype element, int side, bool apart);
+/// Returns the text of a kernel `product`, which multiplies matrices in tiles of side * side elements of C. Its
+/// parameters are the addresses of A, B and the result, and a product_form. The result is C, or the sums of each piece
+/// of the depth if `apart`; else, if there is a program after the product, its last parameter is that program's, and
+/// one of the program's outputs, with elements of the same size, is at C, where sums are kept meanwhile.
+std::string product_text(dtype element, int side, bool apart, kernel_ends const& ends = {});
 
-/// Returns the text of a kernel `add_pieces`. Its parameters are the addresses of the sums and of C, the number of C's
-/// elements, of pieces and of pieces in a part.
-std::string add_pieces_text(dtype element);
+/// Returns the text of a kernel `add_pieces`, which adds the pieces' sums up to C. Its parameters are the addresses of
+/// the sums and of C, and the numbers of C's elements, of pieces, and of pieces in a part.
+std::string add_pieces_text(dtype element, kernel_ends const& ends = {});
 
 /// A product that is compiled for a GPU.
 class bound_product {
  public:
-  bound_product(gpu_device const& on, product_plan const& plan);
+  bound_product(gpu_device const& on, product_plan const& plan, kernel_ends const& ends = {});
 
   /// Puts the kernels on the stream of kernels. `scratch`: of plan.scratch() bytes.
-  void operator()(void const* a, void const* b, void* c, void* scratch) const;
+  void operator()(void const* a, void const* b, void* c, void* scratch) const { (*this)(a, b, c, c, scratch); }
+  /// The same with a program after the product: `to` is its parameter, and `c` the address of one of its outputs.
+  void operator()(void const* a, void const* b, void* c, kernel_argument to, void* scratch) const;
 
  private:
   gpu_device const& on_;
@@ -70,7 +85,8 @@ kernel product_kernel(kernel_request const& r);
 #include <algorithm>
 #include <utility>
 
-#include "rill/cuda/map_text.hpp"
+#include "rill/cuda/launch.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/ops/matrix/gemm_plan.hpp"
 
 namespace rill::cuda {
@@ -198,7 +214,7 @@ inline void choose_cut(product_plan& plan) {
 
 }  // namespace detail
 
-RILL_CUDA_INLINE bool has_product(dtype element) { return detail::is_in_text(element) && element != dtype::boolean; }
+RILL_CUDA_INLINE bool has_product(dtype element) { return is_in_text(element) && element != dtype::boolean; }
 
 RILL_CUDA_INLINE std::size_t product_plan::scratch() const {
   if (form.pieces == 1) return 0;
@@ -222,49 +238,59 @@ RILL_CUDA_INLINE product_plan plan_product(transposed const& which, type const& 
   return plan;
 }
 
-RILL_CUDA_INLINE std::string product_text(dtype element, int side, bool apart) {
-  std::string const in(name_in_text(detail::element_in_product(element)));
+RILL_CUDA_INLINE taken_in_text taken_by(kernel_ends const& ends, std::string const& element, std::string const& c,
+                                        bool apart) {
+  if (apart || !ends.after) return {};
+  auto const to = ends.output(element);
+  return {to.definitions, ", " + to.parameter + " to", ", rill::text::given_to{" + to.of("to") + ", " + c + "}"};
+}
+
+RILL_CUDA_INLINE std::string product_text(dtype element, int side, bool apart, kernel_ends const& ends) {
+  auto const in = name_in_text(detail::element_in_product(element));
   bool const holds_sums = size_of(element) == detail::sum_bytes(element);
   auto const out = apart && !holds_sums ? "sum_of<" + in + ">" : in;
+  auto const take = taken_by(ends, in, "c", apart);
   // With as many blocks on a multiprocessor, registers hold (nearly) all that a thread needs.
   auto const bounds = side == product_plan::small_side ? "(256, 3)" : "(256, 2)";
-  return "#include \"rill/cuda/text/product.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ __launch_bounds__" +
-         std::string(bounds) + " void product(global<" + in + " const> a, global<" + in + " const> b, global<" + out +
-         "> c, __grid_constant__ product_form const form) {\n  multiply<" + std::to_string(side) + ", " + in + ", " +
-         out + ">(a, b, c, form);\n}\n";
+  return head_with("product.cuh", take.definitions) +
+         kernel_in_text(
+             "product(global<" + in + " const> a, global<" + in + " const> b, global<" + out +
+                 "> c, __grid_constant__ product_form const form" + take.parameter + ")",
+             "multiply<" + std::to_string(side) + ", " + in + ", " + out + ">(a, b, c, form" + take.argument + ");",
+             bounds);
 }
 
-RILL_CUDA_INLINE std::string add_pieces_text(dtype element) {
-  std::string const to(name_in_text(detail::element_in_product(element)));
-  return "#include \"rill/cuda/text/product.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void add_pieces(global<sum_of<" +
-         to + "> const> sums, global<" + to + "> c, long count, long pieces, long pieces_of_part) {\n  add_sums<" + to +
-         ", sum_of<" + to + ">>(sums, c, count, pieces, pieces_of_part, [](long i) { return i; });\n}\n";
+RILL_CUDA_INLINE std::string add_pieces_text(dtype element, kernel_ends const& ends) {
+  auto const in = name_in_text(detail::element_in_product(element));
+  auto const to = ends.output(in);
+  return head_with("product.cuh", to.definitions) +
+         kernel_in_text("add_pieces(global<sum_of<" + in + "> const> sums, " + to.parameter +
+                            " to, long count, long pieces, long pieces_of_part)",
+                        "add_sums<" + in + ", sum_of<" + in + ">>(sums, " + to.of("to") +
+                            ", count, pieces, pieces_of_part, [](long i) { return i; });");
 }
 
-RILL_CUDA_INLINE bound_product::bound_product(gpu_device const& on, product_plan const& plan) : on_(on), plan_(plan) {
+RILL_CUDA_INLINE bound_product::bound_product(gpu_device const& on, product_plan const& plan, kernel_ends const& ends)
+    : on_(on), plan_(plan) {
   bool const apart = plan.form.pieces > 1;
-  multiply_ = on.find(product_text(plan.element, plan.side, apart), "product");
-  if (apart) add_ = on.find(add_pieces_text(plan.element), "add_pieces");
+  multiply_ = on.find(product_text(plan.element, plan.side, apart, ends), "product");
+  if (apart) add_ = on.find(add_pieces_text(plan.element, ends), "add_pieces");
 }
 
-RILL_CUDA_INLINE void bound_product::operator()(void const* a, void const* b, void* c, void* scratch) const {
+RILL_CUDA_INLINE void bound_product::operator()(void const* a, void const* b, void* c, kernel_argument to,
+                                                void* scratch) const {
   auto plan = plan_;  // parameters are passed by pointers that are not const
-  void* to = add_ ? scratch : c;
-  void* all[] = {&a, &b, &to, &plan.form};
+  void* all[] = {&a, &b, add_ ? &scratch : &c, &plan.form, to.at()};  // the last is a parameter if there is a program
   auto const blocks = std::min<std::int64_t>(detail::blocks_of_threads(plan), plan.most_blocks);
   on_.launch(*multiply_, gpu_device::launch_shape{static_cast<unsigned>(blocks), 256}, all);
   if (!add_) return;
   auto results = plan.results();
-  void* sums[] = {&to, &c, &results, &plan.form.pieces, &plan.pieces_of_part};
+  void* sums[] = {&scratch, to.at(), &results, &plan.form.pieces, &plan.pieces_of_part};
   on_.launch(*add_, on_.shape_for(static_cast<std::size_t>(results)), sums);
 }
 
 RILL_CUDA_INLINE kernel product_kernel(kernel_request const& r) {
-  if (elements(r.outputs[0].shape()) == 0) return kernel([](kernel_call const&) {});
+  if (elements(r.outputs[0].shape()) == 0) return empty_kernel();
   auto const plan = plan_product(decode<transposed>(r.at.attributes), r.inputs[0], r.inputs[1], r.outputs[0]);
   return kernel([run = bound_product(static_cast<gpu_device const&>(*r.on), plan)](
                     kernel_call const& call) { run(call.in(0), call.in(1), call.out(0), call.scratch()); },

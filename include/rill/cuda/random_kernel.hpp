@@ -13,29 +13,31 @@ namespace rill::cuda {
 /// Only the host has `permutation`: each of its exchanges depends on those before it.
 kernel_factory random_kernel_of(op_def const& op);
 
-/// Returns the text of a kernel `draw` that calls a function of random.cuh. Its parameters are the address of the
-/// numbers, how many there are, the stream of random words, and numbers of the type `given`.
+/// Returns the text of a kernel `draw`, which calls a function of random.cuh to draw n numbers. Its parameters are
+/// their address, n, the stream of random words, and numbers of the types `given`: those of the distribution.
 std::string draw_text(std::string_view function, dtype element, std::vector<std::string_view> const& given);
-/// Returns the text of a kernel `draw` that calls draw_gamma or draw_poisson. The address of the parameters comes
-/// first.
+/// Returns the text of a kernel `draw`, which draws a number for each element of an array of parameters. `function` is
+/// draw_gamma or draw_poisson.
 std::string draw_by_parameter_text(std::string_view function, dtype element);
-/// Returns the text of a kernel `sum_up` that adds up the powers of logits, and checks them.
+/// Returns the text of a kernel `sum_up`, which writes the running sums of exp(logit) along each row, and finds the
+/// first row that is no distribution.
 std::string class_sums_text(dtype logits);
-/// Returns the text of a kernel `draw` that draws classes by such sums.
+/// Returns the text of a kernel `draw`, which draws classes by these sums.
 std::string draw_classes_text(dtype index);
 
 }  // namespace rill::cuda
 
 #if RILL_CUDA_RUNTIME
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "rill/base/philox.hpp"
+#include "rill/cuda/index_check.hpp"
 #include "rill/cuda/launch.hpp"
-#include "rill/cuda/map_text.hpp"
+#include "rill/cuda/operation_table.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/device/step.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/ops/random/categorical.hpp"
@@ -104,40 +106,40 @@ inline kernel poisson_kernel(kernel_request const& r) {
   return by_parameter_kernel(r, "draw_poisson", decode<ops::poisson_op::attributes>(r.at.attributes).key);
 }
 
-/// Classes by logits. Their scratch memory holds the sums, then what the warps found.
+/// Classes by logits. Their scratch memory holds the sums, then the first row that is no distribution.
 class bound_classes {
  public:
   bound_classes(kernel_request const& r, ops::categorical_op::attributes const& a)
-      : on_(static_cast<gpu_device const&>(*r.on)), stream_(stream_of(r, a.key)) {
+      : on_(static_cast<gpu_device const&>(*r.on)), stream_(stream_of(r, a.key)), first_bad_(on_) {
     auto const x = r.inputs[0].shape();
     n_ = x[x.rank() - 1];
     for (std::size_t i = 0; i + 1 < x.rank(); ++i) rows_ *= x[i];
     samples_ = a.samples < 0 ? 1 : a.samples;
     how_to_sum_ = blocks_for(rows_, 8, 256);
-    how_to_sum_.blocks = std::min(how_to_sum_.blocks, 512u);  // the host reads 8 bytes for each of their warps
     how_to_draw_ = blocks_for(rows_ * samples_, 256, 256);
     sum_up_ = on_.find(class_sums_text(r.inputs[0].element), "sum_up");
     draw_ = on_.find(draw_classes_text(a.index), "draw");
   }
 
-  std::size_t scratch() const { return sums_bytes() + warps() * sizeof(std::int64_t); }
+  std::size_t scratch() const { return sums_bytes() + first_bad::scratch; }
   void operator()(kernel_call const& call) const {
     if (rows_ == 0) return;
     void* const sums = call.scratch();
     void* const bad = static_cast<std::byte*>(sums) + sums_bytes();
+    first_bad_.begin(bad);
     launch(on_, *sum_up_, how_to_sum_, call.in(0), sums, bad, rows_, n_);
-    if (auto const row = least_found(on_, bad, warps()); row != rows_)
-      throw error(code::invalid_argument, "categorical: the logits of row " + std::to_string(row) +
+    if (auto const row = first_bad_.find(bad))
+      throw error(code::invalid_argument, "categorical: the logits of row " + std::to_string(*row) +
                                               " are no distribution: one is NaN or infinite, or all are -inf");
     launch(on_, *draw_, how_to_draw_, sums, call.out(0), rows_, n_, samples_, in_step(stream_, call));
   }
 
  private:
   std::size_t sums_bytes() const { return static_cast<std::size_t>(rows_ * n_) * sizeof(double); }
-  std::size_t warps() const { return how_to_sum_.blocks * (how_to_sum_.threads / 32); }
 
   gpu_device const& on_;
   random_stream stream_;
+  first_bad first_bad_;
   std::int64_t rows_ = 1, n_ = 0, samples_ = 1;
   gpu_device::launch_shape how_to_sum_{}, how_to_draw_{};
   std::shared_ptr<gpu_device::function const> sum_up_, draw_;
@@ -151,64 +153,52 @@ inline kernel categorical_kernel(kernel_request const& r) {
   expects(n > 0 || elements(r.outputs[0].shape()) == 0, "categorical: there are no classes to draw from");
   expects(a.index == dtype::int64 || n <= INT32_MAX,
           "categorical: the number of classes does not fit in int32; ask for int64");
-  if (n == 0 || a.samples == 0) return kernel([](kernel_call const&) {});
+  if (n == 0 || a.samples == 0) return empty_kernel();
   bound_classes run(r, a);
   auto const bytes = run.scratch();
   return kernel([run = std::move(run)](kernel_call const& call) { run(call); }, bytes);
-}
-
-/// Returns a text that includes a header of cuda/text/ and has one kernel.
-inline std::string kernel_text(std::string_view header, std::string_view signature, std::string_view body) {
-  return "#include \"rill/cuda/text/" + std::string(header) +
-         "\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void " +
-         std::string(signature) + " {\n  " + std::string(body) + "\n}\n";
 }
 
 }  // namespace detail
 
 RILL_CUDA_INLINE std::string draw_text(std::string_view function, dtype element,
                                        std::vector<std::string_view> const& given) {
-  std::string parameters = "draw(global<" + std::string(name_in_text(element)) + "> to, long n, rill::random_stream s",
+  std::string parameters = "draw(global<" + name_in_text(element) + "> to, long n, rill::random_stream s",
               arguments = "to, n, s";
   for (std::size_t i = 0; i < given.size(); ++i) {
     auto const name = "x" + std::to_string(i);
     parameters += ", " + std::string(given[i]) + " " + name;
     arguments += ", " + name;
   }
-  return detail::kernel_text("random.cuh", parameters + ")", std::string(function) + "(" + arguments + ");");
+  return text_head("random.cuh") + kernel_in_text(parameters + ")", std::string(function) + "(" + arguments + ");");
 }
 RILL_CUDA_INLINE std::string draw_by_parameter_text(std::string_view function, dtype element) {
-  std::string const t(name_in_text(element));
-  return detail::kernel_text(
-      "random.cuh", "draw(global<" + t + " const> parameters, global<" + t + "> to, long n, rill::random_stream s)",
-      std::string(function) + "(parameters, to, n, s);");
+  auto const t = name_in_text(element);
+  return text_head("random.cuh") +
+         kernel_in_text("draw(global<" + t + " const> parameters, global<" + t + "> to, long n, rill::random_stream s)",
+                        std::string(function) + "(parameters, to, n, s);");
 }
 RILL_CUDA_INLINE std::string class_sums_text(dtype logits) {
-  return detail::kernel_text("categorical.cuh",
-                             "sum_up(global<" + std::string(name_in_text(logits)) +
-                                 " const> x, global<double> sums, global<std::int64_t> bad, long rows, long n)",
-                             "sum_up_powers(x, sums, bad, rows, n);");
+  return text_head("categorical.cuh") +
+         kernel_in_text("sum_up(global<" + name_in_text(logits) +
+                            " const> x, global<double> sums, global<bad_position> bad, long rows, long n)",
+                        "sum_up_powers(x, sums, bad, rows, n);");
 }
 RILL_CUDA_INLINE std::string draw_classes_text(dtype index) {
-  return detail::kernel_text("categorical.cuh",
-                             "draw(global<double const> sums, global<" + std::string(name_in_text(index)) +
-                                 "> to, long rows, long n, long samples, rill::random_stream s)",
-                             "draw_classes(sums, to, rows, n, samples, s);");
+  return text_head("categorical.cuh") +
+         kernel_in_text("draw(global<double const> sums, global<" + name_in_text(index) +
+                            "> to, long rows, long n, long samples, rill::random_stream s)",
+                        "draw_classes(sums, to, rows, n, samples, s);");
 }
 
 RILL_CUDA_INLINE kernel_factory random_kernel_of(op_def const& op) {
-  static kernel_table const all = [] {
-    kernel_table t;
-    t.add(definition<ops::uniform_op>(), detail::uniform_kernel);
-    t.add(definition<ops::normal_op>(), detail::normal_kernel<ops::normal_op>);
-    t.add(definition<ops::truncated_normal_op>(), detail::normal_kernel<ops::truncated_normal_op>);
-    t.add(definition<ops::gamma_op>(), detail::gamma_kernel);
-    t.add(definition<ops::poisson_op>(), detail::poisson_kernel);
-    t.add(definition<ops::categorical_op>(), detail::categorical_kernel);
-    return t;
-  }();
+  static operation_table<kernel_factory> const all{
+      {&definition<ops::uniform_op>(), detail::uniform_kernel},
+      {&definition<ops::normal_op>(), detail::normal_kernel<ops::normal_op>},
+      {&definition<ops::truncated_normal_op>(), detail::normal_kernel<ops::truncated_normal_op>},
+      {&definition<ops::gamma_op>(), detail::gamma_kernel},
+      {&definition<ops::poisson_op>(), detail::poisson_kernel},
+      {&definition<ops::categorical_op>(), detail::categorical_kernel}};
   return all.find(op);
 }
 

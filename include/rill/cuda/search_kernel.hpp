@@ -6,7 +6,8 @@
 
 namespace rill::cuda {
 
-/// Returns the text of a kernel `search` that finds the places of numbers in a sorted vector.
+/// Returns the text of a kernel `search`, which finds for each of `count` numbers its position in a sorted vector by
+/// binary search.
 std::string search_sorted_text(dtype element, dtype index);
 
 /// Returns the kernel of search_sorted.
@@ -18,23 +19,21 @@ kernel search_sorted_kernel(kernel_request const& r);
 #include <cstdint>
 
 #include "rill/cuda/launch.hpp"
-#include "rill/cuda/map_text.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/ops/sort/search_sorted.hpp"
 
 namespace rill::cuda {
 
 RILL_CUDA_INLINE std::string search_sorted_text(dtype element, dtype index) {
-  std::string const t(name_in_text(element)), to(name_in_text(index));
-  return "#include <cstdint>\n"
-         "#include \"rill/cuda/text/search.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void search(global<" +
-         t + " const> sorted, global<" + t + " const> x, global<" + to +
-         "> to, long n, long count, int right) {\n  search_sorted(sorted, x, to, n, count, right != 0);\n}\n";
+  auto const t = name_in_text(element), to = name_in_text(index);
+  return text_head_with_cstdint("search.cuh") +
+         kernel_in_text("search(global<" + t + " const> sorted, global<" + t + " const> x, global<" + to +
+                            "> to, long n, long count, int right)",
+                        "search_sorted(sorted, x, to, n, count, right != 0);");
 }
 
-// It refuses what the processor's kernel refuses.
+// It throws the errors of the host's kernel.
 RILL_CUDA_INLINE kernel search_sorted_kernel(kernel_request const& r) {
   auto const a = decode<ops::search_sorted_op::attributes>(r.at.attributes);
   auto const n = r.inputs[0][0].extent, count = elements(r.inputs[1].shape());

@@ -8,11 +8,13 @@
 
 namespace rill::cuda {
 
-/// Returns the text of a kernel `pass` over lines of numbers; `state` is the name of a struct of states.cuh.
+/// Returns the text of a kernel `pass`, which reduces parts of contiguous lines to states. `state` is the name of their
+/// struct in states.cuh.
 std::string states_of_lines_text(std::string_view state, dtype element);
-/// Returns the text of a kernel `pass` over columns: of numbers, or of states.
+/// Returns the text of a kernel `pass`, which reduces parts of columns to states: columns of numbers, or of states
+/// (`of_states`).
 std::string states_of_columns_text(std::string_view state, bool of_states, dtype element);
-/// Returns the text of a kernel `join` that merges the parts of a pass.
+/// Returns the text of a kernel `join`, which merges the states of all parts of a line or column.
 std::string join_states_text(std::string_view state, dtype element);
 
 /// Return the kernels of these operations.
@@ -31,7 +33,8 @@ kernel logsumexp_kernel(kernel_request const& r);
 #include <vector>
 
 #include "rill/cuda/launch.hpp"
-#include "rill/cuda/map_text.hpp"
+#include "rill/cuda/text/reduce_form.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/ops/reduction/logsumexp.hpp"
 #include "rill/ops/reduction/variance.hpp"
 
@@ -85,7 +88,7 @@ class bound_states {
   };
 
   void add(state_kind kind, dtype element, ops::reduction_pass const& p, bool last) {
-    std::int64_t const part = p.inner == 1 ? 4096 : 256,
+    std::int64_t const part = p.inner == 1 ? line_part_size : column_part_size,
                        parts = std::max<std::int64_t>(1, (p.middle + part - 1) / part);
     step s{p, parts, scratch_, steps_.empty() && p.inner == 1, nullptr, nullptr};
     if (!last || parts > 1) scratch_ += (p.outer * parts * p.inner * kind.bytes + 63) / 64 * 64;
@@ -115,38 +118,35 @@ inline kernel states_kernel(kernel_request const& r, state_kind kind, extents co
 }  // namespace detail
 
 RILL_CUDA_INLINE std::string states_of_lines_text(std::string_view state, dtype element) {
-  std::string const s(state), t(name_in_text(element));
-  return "#include \"rill/cuda/text/states.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void pass(global<" +
-         t + " const> from, global<" + s + "> states, global<" + t +
-         "> results, double given, long outer, long middle) {\n  states_of_lines<" + s + ", " + t +
-         ">(from, states, results, given, outer, middle);\n}\n";
+  auto const s = std::string(state), t = name_in_text(element);
+  return text_head("states.cuh") +
+         kernel_in_text("pass(global<" + t + " const> from, global<" + s + "> states, global<" + t +
+                            "> results, double given, long outer, long middle)",
+                        "states_of_lines<" + s + ", " + t + ">(from, states, results, given, outer, middle);");
 }
 RILL_CUDA_INLINE std::string states_of_columns_text(std::string_view state, bool of_states, dtype element) {
-  std::string const s(state), t(name_in_text(element)), from = of_states ? s : t;
-  return "#include \"rill/cuda/text/states.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void pass(global<" +
-         from + " const> from, global<" + s + "> states, global<" + t +
-         "> results, double given, long outer, long middle, long inner) {\n  states_of_columns<" + s + ", " + from +
-         ", " + t + ">(from, states, results, given, outer, middle, inner);\n}\n";
+  auto const s = std::string(state), t = name_in_text(element), from = of_states ? s : t;
+  return text_head("states.cuh") +
+         kernel_in_text("pass(global<" + from + " const> from, global<" + s + "> states, global<" + t +
+                            "> results, double given, long outer, long middle, long inner)",
+                        "states_of_columns<" + s + ", " + from + ", " + t +
+                            ">(from, states, results, given, outer, middle, inner);");
 }
 RILL_CUDA_INLINE std::string join_states_text(std::string_view state, dtype element) {
-  std::string const s(state), t(name_in_text(element));
-  return "#include \"rill/cuda/text/states.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void join(global<" +
-         s + "> states, global<" + t + "> results, double given, long count, long parts, int each) {\n  join_states<" +
-         s + ", " + t + ">(states, results, given, count, parts, each);\n}\n";
+  auto const s = std::string(state), t = name_in_text(element);
+  return text_head("states.cuh") +
+         kernel_in_text("join(global<" + s + "> states, global<" + t +
+                            "> results, double given, long count, long parts, int each)",
+                        "join_states<" + s + ", " + t + ">(states, results, given, count, parts, each);");
 }
 
 RILL_CUDA_INLINE kernel variance_kernel(kernel_request const& r) {
   auto const a = decode<ops::variance_op::attributes>(r.at.attributes);
-  return detail::states_kernel(r, {"moments", 24}, a.axes, static_cast<double>(a.ddof));
+  return detail::states_kernel(r, {"moments", moments_bytes}, a.axes, static_cast<double>(a.ddof));
 }
 RILL_CUDA_INLINE kernel logsumexp_kernel(kernel_request const& r) {
-  return detail::states_kernel(r, {"exponentials", 16}, decode<ops::reduction>(r.at.attributes).axes, 0);
+  return detail::states_kernel(r, {"exponentials", exponentials_bytes}, decode<ops::reduction>(r.at.attributes).axes,
+                               0);
 }
 
 }  // namespace rill::cuda

@@ -9,7 +9,8 @@
 
 namespace rill::cuda {
 
-/// Returns the text of a kernel `along` that goes through an axis with a struct of walks.cuh.
+/// Returns the text of a kernel `along`, which goes through an axis element by element. `so_far` is the struct of
+/// walks.cuh that holds the value so far; `has_factors` says that the first of two inputs has factors.
 std::string walk_text(std::string_view so_far, dtype element, bool has_factors);
 
 /// Return the kernels of these operations, of real numbers.
@@ -25,7 +26,7 @@ kernel linear_recurrence_kernel(kernel_request const& r);
 #include <memory>
 
 #include "rill/cuda/launch.hpp"
-#include "rill/cuda/map_text.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/ops/reduction/cumprod.hpp"
 
 namespace rill::cuda {
@@ -61,7 +62,7 @@ kernel walk_kernel(kernel_request const& r, std::string_view what, std::int64_t 
   w.length = x[axis];
   for (std::size_t i = 0; i < x.rank(); ++i)
     if (i != axis) (i < axis ? w.outer : w.inner) *= x[i];
-  if (rill::elements(x) == 0) return kernel([](kernel_call const&) {});
+  if (rill::elements(x) == 0) return empty_kernel();
   bool const has_factors = r.inputs.size() == 2;
   bound_walk const run(static_cast<gpu_device const&>(*r.on), what, has_factors, r.inputs[0].element, w);
   return kernel([=](kernel_call const& call) {
@@ -73,14 +74,12 @@ kernel walk_kernel(kernel_request const& r, std::string_view what, std::int64_t 
 }  // namespace detail
 
 RILL_CUDA_INLINE std::string walk_text(std::string_view so_far, dtype element, bool has_factors) {
-  std::string const t(name_in_text(element)), from = "global<" + t + " const> ";
-  return "#include \"rill/cuda/text/walks.cuh\"\n"
-         "using namespace rill::text;\n"
-         "extern \"C\" __global__ void along(" +
-         (has_factors ? from + "a, " : "") + from + "b, global<" + t +
-         "> y, long outer, long length, long inner, int exclusive, int reverse, int lagged) {\n  go_along<" +
-         std::string(so_far) + ", " + t + ">(" + (has_factors ? "a" : "nullptr") +
-         ", b, y, {outer, length, inner, exclusive != 0, reverse != 0, lagged != 0});\n}\n";
+  auto const t = name_in_text(element), from = "global<" + t + " const> ";
+  return text_head("walks.cuh") +
+         kernel_in_text("along(" + (has_factors ? from + "a, " : "") + from + "b, global<" + t +
+                            "> y, long outer, long length, long inner, int exclusive, int reverse, int lagged)",
+                        "go_along<" + std::string(so_far) + ", " + t + ">(" + (has_factors ? "a" : "nullptr") +
+                            ", b, y, {outer, length, inner, exclusive != 0, reverse != 0, lagged != 0});");
 }
 
 RILL_CUDA_INLINE kernel cumsum_kernel(kernel_request const& r) {

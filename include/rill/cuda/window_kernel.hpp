@@ -9,7 +9,8 @@
 
 namespace rill::cuda {
 
-/// Returns the text of a kernel `pool` that calls a function of window.cuh, with numbers of 64 bits if `wide`.
+/// Returns the text of a kernel `pool`, which calls a function of window.cuh. Sizes and positions are 64 bits wide if
+/// `wide`, else 32.
 std::string pool_text(std::string_view function, dtype element, bool wide);
 
 /// Return the kernels of these operations.
@@ -29,7 +30,9 @@ kernel_factory window_kernel_of(op_def const& op);
 #include <cstddef>
 #include <cstdint>
 
-#include "rill/cuda/map_text.hpp"
+#include "rill/cuda/launch.hpp"
+#include "rill/cuda/operation_table.hpp"
+#include "rill/cuda/text_parts.hpp"
 #include "rill/graph/op_def.hpp"
 #include "rill/ops/network/avg_pool.hpp"
 #include "rill/ops/network/max_pool.hpp"
@@ -46,7 +49,7 @@ struct pool_shape {
   windows_of_numbers windows;
   bool wide;
 
-  /// Makes the kernel of a function of window.cuh; its results have the type `result`.
+  /// Returns a kernel that calls a function of window.cuh, and whose results have the type `result`.
   bound_pool kernel_of(gpu_device const& on, std::string_view function, type const& result) const {
     return bound_pool(on, pool_text(function, result.element, wide), "pool", elements(result.shape()), windows, wide);
   }
@@ -67,12 +70,12 @@ template <class Op> pool_shape pool_shape_of(kernel_request const& r, type const
   return s;
 }
 
-/// Returns the kernel of an operation of which a function of window.cuh computes the results from `Inputs` inputs, the
-/// last ones.
+/// Returns the kernel of an operation that a function of window.cuh of the same name computes. The function reads the
+/// last `Inputs` inputs.
 template <class Op, std::size_t Inputs> kernel pool_kernel(kernel_request const& r, type const& x, type const& y) {
   auto const& result = r.outputs[0];
   auto const shape = pool_shape_of<Op>(r, x, y);
-  if (elements(result.shape()) == 0) return no_results();
+  if (elements(result.shape()) == 0) return empty_kernel();
   return kernel(
       [run = shape.kernel_of(static_cast<gpu_device const&>(*r.on), Op::name, result)](kernel_call const& call) {
         auto const* const first = call.pointers + call.inputs - Inputs;
@@ -90,12 +93,10 @@ RILL_CUDA_INLINE std::string pool_text(std::string_view function, dtype element,
   if (function == "max_pool_gradient") parameters = places + parameters, arguments = "places, x, y";
   if (function == "max_pool_pick")
     parameters = x + "global<element const> from, global<element> y", arguments = "x, from, y";
-  return "#include \"rill/cuda/text/window.cuh\"\n"
-         "using namespace rill::text;\n"
-         "using element = " +
-         std::string(name_in_text(element)) + ";\nusing counter = " + (wide ? "long" : "int") +
-         ";\nextern \"C\" __global__ void pool(" + parameters + ", counter n, image_windows<counter> w) {\n  " +
-         std::string(function) + "(" + arguments + ", n, w);\n}\n";
+  return text_head("window.cuh") + "using element = " + name_in_text(element) +
+         ";\nusing counter = " + signed_counter_in_text(wide) + ";\n" +
+         kernel_in_text("pool(" + parameters + ", counter n, image_windows<counter> w)",
+                        std::string(function) + "(" + arguments + ", n, w);");
 }
 
 RILL_CUDA_INLINE kernel max_pool_kernel(kernel_request const& r) {
@@ -116,7 +117,7 @@ RILL_CUDA_INLINE kernel max_pool_gradient_kernel(kernel_request const& r) {
   auto const& on = static_cast<gpu_device const&>(*r.on);
   auto const &x = r.inputs[0], &dy = r.inputs[1];
   auto const shape = detail::pool_shape_of<ops::max_pool_gradient_op>(r, x, dy);
-  if (elements(x.shape()) == 0) return detail::no_results();
+  if (elements(x.shape()) == 0) return empty_kernel();
   return kernel(
       [find = shape.kernel_of(on, "max_pool_places", dy),
        add = shape.kernel_of(on, "max_pool_gradient", x)](kernel_call const& call) {
@@ -128,20 +129,16 @@ RILL_CUDA_INLINE kernel max_pool_gradient_kernel(kernel_request const& r) {
 }
 
 RILL_CUDA_INLINE kernel_factory window_kernel_of(op_def const& op) {
-  static kernel_table const all = [] {
-    kernel_table t;
-    t.add(definition<ops::max_pool_op>(), max_pool_kernel);
-    t.add(definition<ops::max_pool_gradient_op>(), max_pool_gradient_kernel);
-    t.add(definition<ops::max_pool_pick_op>(), max_pool_pick_kernel);
-    t.add(definition<ops::avg_pool_op>(), avg_pool_kernel);
-    t.add(definition<ops::avg_pool_gradient_op>(), avg_pool_gradient_kernel);
-    t.add(definition<ops::resize_nearest_op>(), resize_nearest_kernel);
-    t.add(definition<ops::resize_bilinear_op>(), resize_bilinear_kernel);
-    t.add(definition<ops::resize_gradient_op>(), resize_gradient_kernel);
-    t.add(definition<ops::crop_op>(), crop_kernel);
-    t.add(definition<ops::crop_gradient_op>(), crop_gradient_kernel);
-    return t;
-  }();
+  static operation_table<kernel_factory> const all{{&definition<ops::max_pool_op>(), max_pool_kernel},
+                                                   {&definition<ops::max_pool_gradient_op>(), max_pool_gradient_kernel},
+                                                   {&definition<ops::max_pool_pick_op>(), max_pool_pick_kernel},
+                                                   {&definition<ops::avg_pool_op>(), avg_pool_kernel},
+                                                   {&definition<ops::avg_pool_gradient_op>(), avg_pool_gradient_kernel},
+                                                   {&definition<ops::resize_nearest_op>(), resize_nearest_kernel},
+                                                   {&definition<ops::resize_bilinear_op>(), resize_bilinear_kernel},
+                                                   {&definition<ops::resize_gradient_op>(), resize_gradient_kernel},
+                                                   {&definition<ops::crop_op>(), crop_kernel},
+                                                   {&definition<ops::crop_gradient_op>(), crop_gradient_kernel}};
   return all.find(op);
 }
 

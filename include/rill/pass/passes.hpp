@@ -5,7 +5,9 @@
 #include "rill/pass/common_subexpressions.hpp"
 #include "rill/pass/fold_constants.hpp"
 #include "rill/pass/fuse.hpp"
+#include "rill/pass/fuse_chains.hpp"
 #include "rill/pass/fuse_updates.hpp"
+#include "rill/pass/group_updates.hpp"
 #include "rill/pass/identities.hpp"
 #include "rill/pass/inline_functions.hpp"
 #include "rill/pass/order_sections.hpp"
@@ -55,6 +57,8 @@ RILL_INLINE void rewrite(subgraph& sub, pass_options const& options, container& 
   if (devices.place) devices.place(sub);
   checked(options.fuse, [&] { fuse_elementwise(sub, report, devices.can_run); });
   checked(options.fuse, [&] { fuse_updates(sub, report, devices.can_run); });
+  checked(options.fuse && devices.can_run, [&] { group_updates(sub, report, devices.can_run); });
+  checked(options.fuse, [&] { fuse_chains(sub, report, devices.can_run); });
 }
 #endif
 

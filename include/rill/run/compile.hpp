@@ -107,7 +107,9 @@ inline rewritten_subgraph bind_and_rewrite(subgraph sub, std::vector<type> const
       auto* const text = what == compiled_as::body ? &placement : record ? &record->placement : nullptr;
       place_nodes(placed, with, text, what == compiled_as::body);
     };
-    auto const can_run = [&](node const& placed, op_def const& op) { return can_run_as(*with.devices, placed, op); };
+    auto const can_run = [&](node const& placed, op_def const& op) {
+      return can_run_as(*with.devices, sub, placed, op);
+    };
     rewrite(sub, rest, with.state, report, with.step, {put, can_run});
     stays.resize(sub.outputs.size());
     form_regions(sub, devices_of(sub, *with.devices), *with.devices, stays, report);

@@ -19,10 +19,10 @@ namespace {
 
 // Operations without examples that GPUs run; tests/cuda runs them.
 std::set<std::string_view> const run_without_examples{
-    "assign",          "initialize",  "assign_add",  "assign_sub",     "fused",       "fused_update",
-    "uniform",         "normal",      "poisson",     "gamma",          "categorical", "truncated_normal",
-    "gather_variable", "scatter_add", "scatter_sub", "scatter_update", "array_new",   "array_full",
-    "array_write",     "array_read",  "array_stack"};
+    "assign",          "initialize",  "assign_add",  "assign_sub",     "fused",         "fused_update",
+    "uniform",         "normal",      "poisson",     "gamma",          "categorical",   "truncated_normal",
+    "gather_variable", "scatter_add", "scatter_sub", "scatter_update", "array_new",     "array_full",
+    "array_write",     "array_read",  "array_stack", "read",           "is_initialized"};
 
 // Why the host runs the others; the rest has the reason that placement gives.
 std::map<std::string_view, std::string> const reasons{{"sort", "takes several passes"},
@@ -33,7 +33,6 @@ std::map<std::string_view, std::string> const reasons{{"sort", "takes several pa
                                                       {"complex", "complex numbers"},
                                                       {"imag", "complex numbers"},
                                                       {"variable", "lies on a device, and computes nothing"},
-                                                      {"read", "computes nothing"},
                                                       {"no_op", "computes nothing"},
                                                       {"decode_json", "strings"},
                                                       {"on_worker", "chooses a worker of the session"}};

@@ -1,5 +1,7 @@
 #include "rill/ops/reduction/prod.hpp"
 
+#include <complex>
+
 #include "../run.hpp"
 #include "rill/grad/gradients.hpp"
 
@@ -67,6 +69,15 @@ TEST(prod, of_integers_wraps_and_of_nothing_is_1) {
   EXPECT_EQ(of(test::from_doubles(dtype::int16, {70000}, many)).item<std::int16_t>(),
             static_cast<std::int16_t>(wrapped));
   EXPECT_EQ(of(tensor(dtype::float32, shape{0, 3})).item<float>(), 1);
+}
+
+TEST(prod, of_no_complex_numbers_is_1) {
+  graph g;
+  auto const x = placeholder(g, {dtype::complex64, {0, 3}});
+  session s{g};
+  auto const made = s.run({{x, tensor(dtype::complex64, shape{0, 3})}}, prod(x, extents{0}));
+  ASSERT_EQ(made.shape(), (shape{3}));
+  for (auto const& each : made.span<std::complex<float>>()) EXPECT_EQ(each, 1.f);
 }
 
 TEST(prod, refuses_strings_and_directions_of_other_extents) {

@@ -7,7 +7,7 @@
 
 namespace rill::text {
 
-/// What elements are accumulated in: 16-bit floats as float.
+/// The type in which elements are added, multiplied and compared: float for 16-bit floats, else their own.
 template <class T>
 using accumulated = std::conditional_t<std::is_same_v<T, half> || std::is_same_v<T, bfloat16>, float, T>;
 

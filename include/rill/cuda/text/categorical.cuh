@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "rill/cuda/text/global.cuh"
+#include "rill/cuda/text/index_check.cuh"
 #include "rill/cuda/text/random.cuh"
 #include "rill/cuda/text/search.cuh"
 #include "rill/cuda/text/warp.cuh"
@@ -22,13 +23,12 @@ inline double largest_of_warp(double x) {
 }
 
 /// Computes for each of `rows` rows the sums of exp(x - largest) up to each element, one after the other as
-/// kernels::sum_up_powers does: a warp for each row. Each warp finds the first of its rows whose sum is NaN, or `rows`.
+/// kernels::sum_up_powers does: a warp for each row. The first row whose sum is NaN is left in `first_bad`.
 template <class T>
-void sum_up_powers(global<T const> x, global<double> sums, global<std::int64_t> bad, long rows, long n) {
+void sum_up_powers(global<T const> x, global<double> sums, global<bad_position> first_bad, long rows, long n) {
   int const own = threadIdx.x % 32;
   long const threads = static_cast<long>(gridDim.x) * blockDim.x;
   long const warp = (static_cast<long>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
-  long first_bad = rows;
   for (long row = warp; row < rows; row += threads / 32) {
     auto const logit = [&](long i) { return static_cast<double>(x[row * n + i]); };
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
@@ -44,9 +44,8 @@ void sum_up_powers(global<T const> x, global<double> sums, global<std::int64_t> 
       }
       if (i < n) sums[row * n + i] = up_to_own;
     }
-    if (sum != sum && first_bad == rows) first_bad = row;
+    if (sum != sum && own == 0) note_bad(first_bad, static_cast<bad_position>(row));
   }
-  if (own == 0) bad[warp] = first_bad;
 }
 
 /// Returns the first class whose sum exceeds the drawn fraction of the whole, or else the last class that has a

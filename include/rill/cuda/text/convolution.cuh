@@ -148,8 +148,9 @@ line_reader<T, Side> columns_of(global<T const> b, product_form const& form, pro
 /// Computes the pieces of a convolution of images with a filter, the result's pixels as rows; or, if not `Pixels`,
 /// those of the derivative with respect to the filter, its elements as rows, where `other` is the derivative of the
 /// result.
-template <int Side, bool Pixels, class I, class T, class R>
-void convolve(global<T const> images, global<T const> other, global<R> c, convolution_form const& form) {
+template <int Side, bool Pixels, class I, class T, class R, class Take = stored>
+void convolve(global<T const> images, global<T const> other, global<R> c, convolution_form const& form,
+              Take const& take = {}) {
   auto const& p = form.product;
   multiply_tiles<Side, T, R>(
       p,
@@ -157,7 +158,7 @@ void convolve(global<T const> images, global<T const> other, global<R> c, convol
         return patch_reader<Pixels, I, T, Side>(images, form.windows, unit.row, p.m - unit.row);
       },
       [&](product_unit const& unit) { return columns_of<Side>(other, p, unit); },
-      [&](product_unit const& unit) { return contiguous(c, p, unit); });
+      [&](product_unit const& unit) { return contiguous(c, p, unit); }, take);
 }
 /// Computes the derivative with respect to the pixels of a phase (kernels::detail::phase) from that of the result,
 /// which stands for the images of a convolution; `Apart`: its pieces.

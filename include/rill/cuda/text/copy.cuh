@@ -34,4 +34,9 @@ inline void clear(global<unsigned char> to, unsigned long n) {
   for_each_index(n % 8, [&](unsigned long i) { to[n / 8 * 8 + i] = 0; });
 }
 
+/// Writes the same element n times.
+template <class T> void fill_elements(global<T> to, long n, T with) {
+  for_each_index(n, [&](long i) { to[i] = with; });
+}
+
 }  // namespace rill::text

@@ -2,16 +2,14 @@
 // NaN, as rill/ops/reduction/argmax_kernels.hpp finds it. The order in which threads look does not matter.
 #pragma once
 #include <cstdint>
-#include <type_traits>
 
+#include "rill/cuda/text/accumulate.cuh"
+#include "rill/cuda/text/argmax_form.hpp"
 #include "rill/cuda/text/global.cuh"
-#include "rill/type/half.hpp"
 
 namespace rill::text {
 
-/// What elements of type T are compared as: 16-bit floats as float.
-template <class T>
-using compared = std::conditional_t<std::is_same_v<T, half> || std::is_same_v<T, bfloat16>, float, T>;
+using cuda::argmax_threads;
 
 /// Which of two is wanted: the larger or the smaller one.
 struct wants_larger {
@@ -37,16 +35,14 @@ template <class Wanted, class V> struct place_of_best {
   static bool comes_before(V x, V best) { return Wanted::before(x, best) || (x != x && best == best); }
 };
 
-constexpr int threads_of_best = 256;  // of a block
-
 /// Finds the best of `count` elements for each of some results, and calls put(result, place). `each` threads, a power
-/// of two of at most 256, share a result. Neighbours among the threads have neighbouring elements: of one result if
-/// `lines`, else of as many results. element(result, i) returns an element and its index.
+/// of two of at most argmax_threads, share a result. Neighbours among the threads have neighbouring elements: of one
+/// result if `lines`, else of as many results. element(result, i) returns an element and its index.
 template <class Wanted, class V, class Element, class Put>
 void find_best(long results, long count, int each, bool lines, Element const& element, Put const& put) {
-  __shared__ V values[threads_of_best];
-  __shared__ long places[threads_of_best];
-  int const side_by_side = threads_of_best / each, thread = threadIdx.x;
+  __shared__ V values[argmax_threads];
+  __shared__ long places[argmax_threads];
+  int const side_by_side = argmax_threads / each, thread = threadIdx.x;
   int const own = lines ? thread / each : thread % side_by_side, part = lines ? thread % each : thread / side_by_side;
   auto const slot = [&](int of_part) { return of_part * side_by_side + own; };
   for (long first = static_cast<long>(blockIdx.x) * side_by_side; first < results;
@@ -70,7 +66,7 @@ void find_best(long results, long count, int each, bool lines, Element const& el
 /// [parts, outer, inner].
 template <class Wanted, class T, class Index>
 void find_places(global<T const> from, global<Index> to, long outer, long middle, long inner, long part, int each) {
-  using V = compared<T>;
+  using V = accumulated<T>;
   long const results = outer * inner, parts = (middle + part - 1) / part;
   find_best<Wanted, V>(
       results * parts, part, each, inner == 1,
@@ -87,7 +83,7 @@ void find_places(global<T const> from, global<Index> to, long outer, long middle
 template <class Wanted, class T, class Index>
 void find_best_place(global<T const> from, global<std::int64_t const> places, global<Index> to, long outer, long middle,
                      long inner, long parts, int each) {
-  using V = compared<T>;
+  using V = accumulated<T>;
   long const results = outer * inner;
   find_best<Wanted, V>(
       results, parts, each, false,

@@ -1,7 +1,7 @@
-// Stands for rill/program/packet.hpp in CUDA source: a packet is one number, whatever `Bytes` is, and a mask is one truth
-// value; threads are lanes. The elementary functions are compiled from the processor's own headers, which include this
-// in the place of that header. Every operation gives the bits of the processor's packets, except NaNs: a GPU makes every
-// NaN that arithmetic returns 0x7fffffff.
+// Stands for rill/program/packet.hpp in CUDA source: a packet is one number, whatever `Bytes` is, and a mask is one
+// truth value; threads are lanes. The elementary functions are compiled from the processor's own headers, which include
+// this in the place of that header. Every operation gives the bits of the processor's packets, except NaNs: a GPU makes
+// every NaN that arithmetic returns 0x7fffffff.
 #pragma once
 #include <concepts>
 #include <cstddef>

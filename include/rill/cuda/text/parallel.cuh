@@ -1,5 +1,5 @@
-// Stands for rill/base/parallel.hpp in CUDA source: threads share the numbers of a kernel before they call what the host
-// calls, so a thread goes through all chunks of its own numbers.
+// Stands for rill/base/parallel.hpp in CUDA source: threads share the numbers of a kernel before they call what the
+// host calls, so a thread goes through all chunks of its own numbers.
 #pragma once
 #include <cstddef>
 

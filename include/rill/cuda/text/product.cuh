@@ -189,6 +189,19 @@ template <class R> class row_walk {
   std::int64_t row_step_;
 };
 
+/// What becomes of an element of C: it is stored.
+struct stored {
+  template <class R> void operator()(global<R> at, R value) const { *at = value; }
+};
+/// What becomes of an element of C that a program takes (operands.cuh). `c` is where C would begin: if that holds sums,
+/// one of the program's outputs is there.
+template <class R, class Sink> struct given_to {
+  Sink sink;
+  global<R> c;
+  void operator()(global<R> at, R value) const { sink[at - c] = value; }
+};
+template <class R, class Sink> given_to(Sink, global<R>) -> given_to<R, Sink>;
+
 /// A thread's sums of a tile: of the block of the depth that is being read, and of those before. These are in C if that
 /// holds sums as they are, because registers are few. `Walk` goes through the rows of C.
 template <class R, class Sum, int Side, class Walk> class thread_sums {
@@ -230,12 +243,16 @@ template <class R, class Sum, int Side, class Walk> class thread_sums {
     });
     begin_block();
   }
-  /// Ends the tile.
-  void end() {
-    if constexpr (!in_result)
+  /// Ends the tile: calls take(where it lies in C, element) for each element.
+  template <class Take> void end(Take const& take) {
+    if constexpr (!in_result || !std::is_same_v<Take, stored>)
       for_each_row([&](auto const& line, int i) {
-        for (int j = 0; j < edge; ++j)
-          if (holds(j)) line[shape::column(0, j)] = static_cast<R>(before_[i][j]);
+        for (int j = 0; j < edge; ++j) {
+          if (!holds(j)) continue;
+          auto const at = line + shape::column(0, j);
+          if constexpr (in_result) take(at, R(*at));
+          else take(at, static_cast<R>(before_[i][j]));
+        }
       });
   }
 
@@ -269,9 +286,10 @@ template <class R, class Sum, int Side, class Walk> class thread_sums {
 
 /// Computes the pieces of C = A B in tiles of `Side`, by blocks of 256 threads. R is the sum's type, or T if there is
 /// one piece. For a unit `rows_of` and `columns_of` return what reads A's rows and B's columns, as a line_reader does,
-/// and `result_of` returns a walk through C's rows from the tile's first number on.
-template <int Side, class T, class R, class Rows, class Columns, class Result>
-void multiply_tiles(product_form const& form, Rows const& rows_of, Columns const& columns_of, Result const& result_of) {
+/// and `result_of` returns a walk through C's rows from the tile's first number on. `take` gets C's elements.
+template <int Side, class T, class R, class Rows, class Columns, class Result, class Take = stored>
+void multiply_tiles(product_form const& form, Rows const& rows_of, Columns const& columns_of, Result const& result_of,
+                    Take const& take = {}) {
   using sum = sum_of<T>;
   using shape = square<sum, Side>;
   using reader = share_of_tile<Side>;
@@ -316,7 +334,7 @@ void multiply_tiles(product_form const& form, Rows const& rows_of, Columns const
       }
       sums.end_block(in_first_block);
     }
-    sums.end();
+    sums.end(take);
     __syncthreads();  // before the next unit's slab
   }
 }
@@ -327,8 +345,8 @@ template <class R> row_walk<R> contiguous(global<R> c, product_form const& form,
 }
 
 /// Multiplies matrices that lie in memory (multiply_tiles).
-template <int Side, class T, class R>
-void multiply(global<T const> a, global<T const> b, global<R> c, product_form const& form) {
+template <int Side, class T, class R, class Take = stored>
+void multiply(global<T const> a, global<T const> b, global<R> c, product_form const& form, Take const& take = {}) {
   using sum = sum_of<T>;
   // What stands outside of a slab makes products of -0, which change no sum: 0 + -0 is 0, and -0 + -0 is -0.
   multiply_tiles<Side, T, R>(
@@ -342,14 +360,14 @@ void multiply(global<T const> a, global<T const> b, global<R> c, product_form co
             b + (offset(form.kept, form.kept.b_apart, unit.batch) + unit.column * form.b_column), form.n - unit.column,
             form.b_column, form.b_row, static_cast<T>(-sum{}));
       },
-      [&](product_unit const& unit) { return contiguous(c, form, unit); });
+      [&](product_unit const& unit) { return contiguous(c, form, unit); }, take);
 }
 
 /// Adds the sums of the pieces of `count` elements: those of a part first, `pieces_of_part` of them, then the parts.
-/// `place(i)` is where element i lies in C.
-template <class T, class Sum, class Place>
-void add_sums(global<Sum const> sums, global<T> c, std::int64_t count, std::int64_t pieces, std::int64_t pieces_of_part,
-              Place const& place) {
+/// `place(i)` is where element i lies in C, an array or what takes results (operands.cuh).
+template <class T, class Sum, class Sink, class Place>
+void add_sums(global<Sum const> sums, Sink const& c, std::int64_t count, std::int64_t pieces,
+              std::int64_t pieces_of_part, Place const& place) {
   for_each_index(count, [&](std::int64_t i) {
     Sum all{};
     for (std::int64_t part = 0; part < pieces; part += pieces_of_part) {

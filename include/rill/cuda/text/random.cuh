@@ -1,5 +1,5 @@
-// Random numbers from a counter, by the host's own headers. Each thread computes the numbers that come from one block of
-// the generator's words.
+// Random numbers from a counter, by the host's own headers. Each thread computes the numbers that come from one block
+// of the generator's words.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -41,7 +41,8 @@ void for_random_tiles(random_stream const& s, T* to, std::size_t, parallel const
 namespace rill::text {
 
 /// Calls `fill(numbers, count, own)` for each of this thread's blocks of `Word`s, and writes the numbers. A block is
-/// computed as a whole even if the array ends in it: numbers stay in registers if loops over them have a constant count.
+/// computed as a whole even if the array ends in it: numbers stay in registers if loops over them have a constant
+/// count.
 template <class Word, class T, class F> void for_each_block(global<T> to, long n, F const& fill) {
   constexpr int count = kernels::detail::numbers_of_block<Word>;
   struct alignas(count * sizeof(T)) block {
@@ -86,10 +87,9 @@ void draw_by_parameter(global<T const> parameters, global<T> to, long n, random_
   for_each_index(n, [&](long i) {
     T const parameter = parameters[i];
     T drawn;
-    kernels::fill_by_parameter(s, &parameter, &drawn, 1, parallel{},
-                               [&](random_stream const& from, std::size_t, double of) {
-                                 return draw(from, static_cast<std::size_t>(i), of);
-                               });
+    kernels::fill_by_parameter(
+        s, &parameter, &drawn, 1, parallel{},
+        [&](random_stream const& from, std::size_t, double of) { return draw(from, static_cast<std::size_t>(i), of); });
     to[i] = drawn;
   });
 }

@@ -6,10 +6,19 @@
 
 #include "rill/cuda/text/global.cuh"
 #include "rill/cuda/text/lanes.cuh"
+#include "rill/cuda/text/reduce_form.hpp"
 #include "rill/cuda/text/threads.cuh"
 #include "rill/cuda/text/warp.cuh"
 
 namespace rill::text {
+
+using cuda::column_part_size;
+using cuda::line_of_warp;
+using cuda::line_part_size;
+using cuda::reduced_array;
+
+// In a namespace of their own: programs before and after a reduction call functions of some of these names.
+namespace reductions {
 
 /// What sums and means are made of.
 template <class V> struct addition {
@@ -44,21 +53,19 @@ template <class V> struct conjunction : minimum<V> {
   static constexpr V identity() { return 1; }
 };
 
+}  // namespace reductions
+
 /// Returns the value of the thread that stands `by` places behind this one in its warp.
 template <class V> V from_behind(V value, int by) {
   if constexpr (sizeof(V) < 4) return static_cast<V>(__shfl_down_sync(all_threads, static_cast<int>(value), by));
   else return __shfl_down_sync(all_threads, value, by);
 }
 
-/// An array [outer, middle, inner] that is reduced to [outer, inner], and how many parts `middle` has.
-struct reduced_array {
-  long outer, middle, inner, parts;
-};
-
 /// Returns what is left of a line, by a warp, in the warp's first thread: 256 bytes of lanes, then the lanes by halves.
-template <class Op, class V, class T> V reduce_line(global<T const> at, long count) {
+/// `Source`, here and below, is an array, or what a program computes (operands.cuh); `Sink` is where results go.
+template <class Op, class V, class Source> V reduce_line(Source const& at, long count) {
   V result = Op::identity();
-  if (count < 16) {  // what is left of a long one
+  if (count < line_of_warp) {  // what is left of a long one
     for (long i = 0; i < count; ++i) result = Op::apply(result, static_cast<V>(at[i]));
     return result;
   }
@@ -77,11 +84,10 @@ template <class Op, class V, class T> V reduce_line(global<T const> at, long cou
   return result;
 }
 
-/// Reduces lines of parts of 4,096 elements, a warp for each: to[outer, parts]. Of lines that are shorter than half a
-/// warp each thread takes some.
-template <class Op, class V, class T, class To, class Finish>
-void reduce_lines(global<T const> from, global<To> to, reduced_array const& a, Finish const& finish) {
-  if (a.middle < 16)
+/// Reduces each part of lines by a warp: to[outer, parts]. Short lines have a thread each.
+template <class Op, class V, class Source, class Sink, class Finish>
+void reduce_lines(Source const& from, Sink const& to, reduced_array const& a, Finish const& finish) {
+  if (a.middle < line_of_warp)
     return for_each_index(a.outer, [&](long line) {
       V result = Op::identity();
       for (long i = 0; i < a.middle; ++i) result = Op::apply(result, static_cast<V>(from[line * a.middle + i]));
@@ -89,17 +95,19 @@ void reduce_lines(global<T const> from, global<To> to, reduced_array const& a, F
     });
   long const units = a.outer * a.parts, warps = static_cast<long>(gridDim.x) * blockDim.x / 32;
   for (long unit = (static_cast<long>(blockIdx.x) * blockDim.x + threadIdx.x) / 32; unit < units; unit += warps) {
-    long const first = unit % a.parts * 4096, rest = a.middle - first;
-    V const result = reduce_line<Op, V>(from + (unit / a.parts * a.middle + first), rest < 4096 ? rest : 4096);
+    long const first = unit % a.parts * line_part_size, rest = a.middle - first;
+    V const result =
+        reduce_line<Op, V>(from + (unit / a.parts * a.middle + first), rest < line_part_size ? rest : line_part_size);
     if (threadIdx.x % 32 == 0) to[unit] = finish(result);
   }
 }
 
-/// Reduces columns of parts of 256 rows, a thread for each: to[outer, parts, inner]. Rows are taken in groups of four.
-template <class Op, class V, class T, class To, class Finish>
-void reduce_columns(global<T const> from, global<To> to, reduced_array const& a, Finish const& finish) {
+/// Reduces each part of a column by a thread: to[outer, parts, inner]. Rows are taken in groups of four.
+template <class Op, class V, class Source, class Sink, class Finish>
+void reduce_columns(Source const& from, Sink const& to, reduced_array const& a, Finish const& finish) {
   for_each_index(a.outer * a.parts * a.inner, [&](long unit) {
-    long const first = unit / a.inner % a.parts * 256, end = first + 256 < a.middle ? first + 256 : a.middle;
+    long const first = unit / a.inner % a.parts * column_part_size, next = first + column_part_size,
+               end = next < a.middle ? next : a.middle;
     auto const at = from + (unit / a.inner / a.parts * a.middle * a.inner + unit % a.inner);
     auto const row = [&](long i) { return static_cast<V>(at[i * a.inner]); };
     V result = Op::identity();
@@ -115,8 +123,8 @@ void reduce_columns(global<T const> from, global<To> to, reduced_array const& a,
 }
 
 /// Joins the parts of each result as a tree, neighbours first. `each` threads of a block share a result.
-template <class Op, class V, class To, class Finish>
-void join_parts(global<V> partial, global<To> to, reduced_array const& a, int each, Finish const& finish) {
+template <class Op, class V, class Sink, class Finish>
+void join_parts(global<V> partial, Sink const& to, reduced_array const& a, int each, Finish const& finish) {
   long const count = a.outer * a.inner, at_once = blockDim.x / each, part_of_thread = threadIdx.x / at_once;
   for (long first = blockIdx.x * at_once; first < count; first += gridDim.x * at_once) {
     long const i = first + threadIdx.x % at_once;

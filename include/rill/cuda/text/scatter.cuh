@@ -52,27 +52,28 @@ void write_segment_keys(global<Index const> ids, global<Count> keys, Count n, Co
   });
 }
 
-// How a row takes others: from what it holds, in the order of positions.
+// How an element of y takes elements of x, one after the other in the order of positions. join() takes the next one;
+// finish() returns the result, given how many were taken.
 
-template <class T> struct adding {
+template <class T> struct row_sum {
   using sum = accumulated<T>;
   static sum join(sum a, sum b) { return plus(a, b); }
   static sum finish(sum a, long) { return a; }
 };
-template <class T> struct subtracting : adding<T> {
+template <class T> struct row_difference : row_sum<T> {
   using sum = accumulated<T>;
   static sum join(sum a, sum b) { return minus(a, b); }
 };
-template <class T> struct averaging : adding<T> {
+template <class T> struct row_mean : row_sum<T> {
   using sum = accumulated<T>;
   static sum finish(sum a, long count) { return count > 1 ? a / static_cast<sum>(count) : a; }
 };
-// Whatever is compared with a NaN, it stays.
-template <class T> struct taking_largest : adding<T> {
+// NaN if there is one.
+template <class T> struct row_max : row_sum<T> {
   using sum = accumulated<T>;
   static sum join(sum best, sum x) { return x > best || x != x ? x : best; }
 };
-template <class T> struct taking_least : adding<T> {
+template <class T> struct row_min : row_sum<T> {
   using sum = accumulated<T>;
   static sum join(sum best, sum x) { return x < best || x != x ? x : best; }
 };
@@ -122,11 +123,6 @@ void assign_rows(sorted_positions<Count> const& sorted, global<T const> x, globa
     Count const j = i % width, s = i / width;
     if (sorted.ends_row(s)) y[sorted.keys[s] * width + j] = x[sorted.positions[s] * width + j];
   });
-}
-
-/// Writes the same element n times.
-template <class T> void fill_elements(global<T> to, long n, T with) {
-  for_each_index(n, [&](long i) { to[i] = with; });
 }
 
 /// The number of a segment's rows.

@@ -24,8 +24,8 @@ void search_sorted(global<T const> sorted, global<T const> x, global<Index> to, 
   auto const less = [](T a, T b) { return a < b || (b != b && a == a); };
   for_each_index(count, [&](long i) {
     T const own = x[i];
-    to[i] = static_cast<Index>(
-        count_before(sorted, n, [&](T each) { return right ? !less(own, each) : less(each, own); }));
+    to[i] =
+        static_cast<Index>(count_before(sorted, n, [&](T each) { return right ? !less(own, each) : less(each, own); }));
   });
 }
 

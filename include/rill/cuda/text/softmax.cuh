@@ -1,24 +1,20 @@
 // Softmax and cross entropies of rows, with the bits of rill/ops/network/softmax_kernels.hpp. Powers are computed again
 // where they are needed: to keep them in the memory of a GPU would take longer.
 #pragma once
-#include <type_traits>
-
+#include "rill/cuda/text/accumulate.cuh"
 #include "rill/cuda/text/global.cuh"
 #include "rill/cuda/text/row_threads.cuh"
 #include "rill/program/elementary.hpp"
-#include "rill/type/half.hpp"
 
 namespace rill::text {
 
-/// What rows of elements of type T are computed in: 16-bit floats as float.
-template <class T> using row_number = std::conditional_t<(sizeof(T) < 4), float, T>;
-
-/// A row of n numbers: the largest one, and the sum of exp(x - largest).
-template <class T, class Threads> class softmax_row {
+/// A row of n numbers: the largest one, and the sum of exp(x - largest). `Source`, here and below, is an array, or what
+/// a program computes (operands.cuh); `Sink` is where results go.
+template <class T, class Threads, class Source> class softmax_row {
  public:
-  using V = row_number<T>;
+  using V = accumulated<T>;
 
-  softmax_row(global<T const> x, long n)
+  softmax_row(Source const& x, long n)
       : x_(x),
         largest_(Threads::largest(n, [&](long i) { return static_cast<V>(x_[i]); })),
         sum_(Threads::sum(n, [&](long i) { return power(i); })) {}
@@ -31,25 +27,27 @@ template <class T, class Threads> class softmax_row {
   V log_sum() const { return rill::log(rill::packet<V>(sum_))[0]; }
 
  private:
-  global<T const> x_;
+  Source x_;
   V largest_, sum_;
 };
 
 /// Computes y = exp(x) / sum of exp(x) for each of `rows` rows of n elements. y may be x.
-template <class T, template <class> class Threads> void softmax(global<T const> x, global<T> y, long rows, long n) {
-  using own = Threads<row_number<T>>;
+template <class T, template <class> class Threads, class Source, class Sink>
+void softmax(Source const& x, Sink const& y, long rows, long n) {
+  using own = Threads<accumulated<T>>;
   for_each_row<own>(rows, n, [&](long row, long count) {
-    softmax_row<T, own> const of(x + row * n, count);
+    softmax_row<T, own, Source> const of(x + row * n, count);
     auto const scale = 1 / of.sum();
     own::for_each(count, [&](long i) { y[row * n + i] = static_cast<T>(of.power(i) * scale); });
   });
 }
 
 /// Computes y = x - log(sum of exp(x)) for each row. y may be x.
-template <class T, template <class> class Threads> void log_softmax(global<T const> x, global<T> y, long rows, long n) {
-  using own = Threads<row_number<T>>;
+template <class T, template <class> class Threads, class Source, class Sink>
+void log_softmax(Source const& x, Sink const& y, long rows, long n) {
+  using own = Threads<accumulated<T>>;
   for_each_row<own>(rows, n, [&](long row, long count) {
-    softmax_row<T, own> const of(x + row * n, count);
+    softmax_row<T, own, Source> const of(x + row * n, count);
     auto const log_sum = of.log_sum();
     own::for_each(count, [&](long i) { y[row * n + i] = static_cast<T>(of.shifted(i) - log_sum); });
   });
@@ -57,13 +55,13 @@ template <class T, template <class> class Threads> void log_softmax(global<T con
 
 /// Computes for each row the cross entropy of softmax(x) and the class `labels[row]`, which was checked; and its
 /// derivative with respect to x: softmax(x), less 1 at the label.
-template <class T, class Label, template <class> class Threads>
-void cross_entropy(global<T const> x, global<Label const> labels, global<T> losses, global<T> derivative, long rows,
+template <class T, class Label, template <class> class Threads, class Source>
+void cross_entropy(Source const& x, global<Label const> labels, global<T> losses, global<T> derivative, long rows,
                    long n) {
-  using own = Threads<row_number<T>>;
-  using V = row_number<T>;
+  using own = Threads<accumulated<T>>;
+  using V = accumulated<T>;
   for_each_row<own>(rows, n, [&](long row, long count) {
-    softmax_row<T, own> const of(x + row * n, count);
+    softmax_row<T, own, Source> const of(x + row * n, count);
     V const scale = 1 / of.sum(), log_sum = of.log_sum();
     long const label = count > 0 ? static_cast<long>(labels[row]) : 0;
     // 16-bit floats would round the label's own share twice if 1 were subtracted from what is stored.
@@ -77,13 +75,13 @@ void cross_entropy(global<T const> x, global<Label const> labels, global<T> loss
 
 /// Computes the same for a distribution p over the classes: the sum of -p log(softmax(x)), where a p of 0 counts for
 /// nothing; and its derivative with respect to x: softmax(x) times the sum of p, less p.
-template <class T, template <class> class Threads>
-void cross_entropy_dense(global<T const> x, global<T const> distributions, global<T> losses, global<T> derivative,
+template <class T, template <class> class Threads, class Source>
+void cross_entropy_dense(Source const& x, global<T const> distributions, global<T> losses, global<T> derivative,
                          long rows, long n) {
-  using own = Threads<row_number<T>>;
-  using V = row_number<T>;
+  using own = Threads<accumulated<T>>;
+  using V = accumulated<T>;
   for_each_row<own>(rows, n, [&](long row, long count) {
-    softmax_row<T, own> const of(x + row * n, count);
+    softmax_row<T, own, Source> const of(x + row * n, count);
     auto const p = [&](long i) { return static_cast<V>(distributions[row * n + i]); };
     V const log_sum = of.log_sum(), mass = own::sum(count, p);
     V const loss = own::sum(count, [&](long i) { return p(i) == 0 ? V(0) : p(i) * (log_sum - of.shifted(i)); });

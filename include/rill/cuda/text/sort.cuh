@@ -3,12 +3,18 @@
 // order does not depend on that of threads.
 #pragma once
 #include "rill/cuda/text/global.cuh"
+#include "rill/cuda/text/sort_form.hpp"
 #include "rill/cuda/text/warp.cuh"
 
 namespace rill::text {
 
-constexpr int sort_threads = 256, sort_warps = sort_threads / 32, sort_rounds = 16, sort_tile = 32 * sort_rounds,
-              sort_digits = 256;
+using cuda::sort_digit_bits;
+using cuda::sort_digits;
+using cuda::sort_rounds;
+using cuda::sort_sum_threads;
+using cuda::sort_threads;
+using cuda::sort_tile;
+using cuda::sort_warps;
 
 /// The counts of a block's digits: a warp has a tile of elements, and 32 of them in each round.
 template <class Count> class digit_counts {
@@ -43,7 +49,7 @@ template <class Count> class digit_counts {
  private:
   static unsigned peers_of(int digit, bool taking) {
     unsigned peers = __ballot_sync(all_threads, taking);
-    for (int bit = 0; bit < 8; ++bit) {
+    for (int bit = 0; bit < sort_digit_bits; ++bit) {
       bool const set = (digit >> bit & 1) != 0;
       unsigned const others = __ballot_sync(all_threads, set);
       peers &= set ? others : ~others;
@@ -69,10 +75,11 @@ template <class Count> void count_digits(global<Count const> keys, global<Count>
   counts[static_cast<Count>(digit) * gridDim.x + blockIdx.x] = sum;
 }
 
-/// Replaces n counts by the sums of those before them, by one block of 1024 threads.
+/// Replaces n counts by the sums of those before them, by one block of sort_sum_threads.
 template <class Count> void add_counts_up(global<Count> counts, Count n) {
-  __shared__ Count of_warps[32];
-  Count const each = (n + 1023) / 1024, first = threadIdx.x * each, last = first + each < n ? first + each : n;
+  __shared__ Count of_warps[sort_sum_threads / 32];
+  Count const each = (n + sort_sum_threads - 1) / sort_sum_threads, first = threadIdx.x * each,
+              last = first + each < n ? first + each : n;
   Count own = 0;
   for (Count i = first; i < last; ++i) own += counts[i];
   unsigned const lane = threadIdx.x % 32, warp = threadIdx.x / 32;

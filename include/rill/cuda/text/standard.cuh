@@ -1,5 +1,5 @@
-// What the headers that NVRTC reads take from the standard library. NVRTC brings no standard headers; rill gives it this
-// text under their names. Integer types have the sizes that they have on 64-bit Linux.
+// What the headers that NVRTC reads take from the standard library. NVRTC brings no standard headers; rill gives it
+// this text under their names. Integer types have the sizes that they have on 64-bit Linux.
 #ifndef RILL_CUDA_TEXT_STANDARD
 #define RILL_CUDA_TEXT_STANDARD
 

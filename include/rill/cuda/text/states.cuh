@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "rill/cuda/text/global.cuh"
+#include "rill/cuda/text/reduce_form.hpp"
 #include "rill/cuda/text/warp.cuh"
 #include "rill/program/elementary.hpp"
 #include "rill/type/half.hpp"
@@ -94,18 +95,20 @@ template <class State, class R> struct states_of_pass {
   }
 };
 
-constexpr long part_of_line = 4096, part_of_columns = 256;
+static_assert(sizeof(moments) == cuda::moments_bytes && sizeof(exponentials) == cuda::exponentials_bytes);
+using cuda::column_part_size;
+using cuda::line_part_size;
 
 /// Computes a pass over lines of numbers, the inner extent being 1: 16 threads have a part, a column each.
 template <class State, class T>
 void states_of_lines(global<T const> from, global<State> states, global<T> results, double given, long outer,
                      long middle) {
   states_of_pass<State, T> const to{states, results, given};
-  long const parts = middle <= part_of_line ? 1 : (middle + part_of_line - 1) / part_of_line;
+  long const parts = middle <= line_part_size ? 1 : (middle + line_part_size - 1) / line_part_size;
   long const all = outer * parts, at_once = blockDim.x / 16, column = threadIdx.x % 16;
   for (long first = blockIdx.x * at_once; first < all; first += gridDim.x * at_once) {
-    long const unit = first + threadIdx.x / 16, line = unit / parts, begin = unit % parts * part_of_line;
-    long const left = unit < all ? middle - begin : 0, count = left < part_of_line ? left : part_of_line;
+    long const unit = first + threadIdx.x / 16, line = unit / parts, begin = unit % parts * line_part_size;
+    long const left = unit < all ? middle - begin : 0, count = left < line_part_size ? left : line_part_size;
     global<T const> const at = from + line * middle + begin;
     long const rows = count / 16;
     State state;
@@ -121,7 +124,7 @@ template <class State, class From, class R>
 void states_of_columns(global<From const> from, global<State> states, global<R> results, double given, long outer,
                        long middle, long inner) {
   states_of_pass<State, R> const to{states, results, given};
-  long const part = inner == 1 ? part_of_line : part_of_columns,
+  long const part = inner == 1 ? line_part_size : column_part_size,
              parts = middle <= part ? 1 : (middle + part - 1) / part;
   long const all = outer * parts * inner, threads = static_cast<long>(gridDim.x) * blockDim.x;
   for (long unit = static_cast<long>(blockIdx.x) * blockDim.x + threadIdx.x; unit < all; unit += threads) {

@@ -4,18 +4,15 @@
 #include <limits>
 #include <type_traits>
 
+#include "rill/cuda/text/accumulate.cuh"
 #include "rill/cuda/text/global.cuh"
 #include "rill/cuda/text/image_form.hpp"
 #include "rill/cuda/text/threads.cuh"
-#include "rill/type/half.hpp"
 
 namespace rill::text {
 
 using cuda::image_windows;
 using cuda::pixel;
-
-/// What elements are compared and added as: 16-bit floats as float.
-template <class T> using pooled = std::conditional_t<std::is_same_v<T, half> || std::is_same_v<T, bfloat16>, float, T>;
 
 /// Calls f(number) for each element of x in the window of an element of y, row by row.
 template <class Index, class F>
@@ -47,9 +44,9 @@ template <class V, class Index> struct largest_element {
   }
 };
 template <class T, class Index>
-largest_element<pooled<T>, Index> largest_in_window(global<T const> x, image_windows<Index> const& w, Index of) {
-  largest_element<pooled<T>, Index> best;
-  for_each_in_window(w, w.y.place(of), [&](Index i) { best.look_at(i, static_cast<pooled<T>>(x[i])); });
+largest_element<accumulated<T>, Index> largest_in_window(global<T const> x, image_windows<Index> const& w, Index of) {
+  largest_element<accumulated<T>, Index> best;
+  for_each_in_window(w, w.y.place(of), [&](Index i) { best.look_at(i, static_cast<accumulated<T>>(x[i])); });
   return best;
 }
 
@@ -66,9 +63,9 @@ template <class T, class Index>
 void max_pool_gradient(global<Index const> places, global<T const> dy, global<T> dx, Index n,
                        image_windows<Index> const& w) {
   for_each_index(n, [&](Index i) {
-    pooled<T> sum = 0;
+    accumulated<T> sum = 0;
     for_each_window_over(w, w.x.place(i), [&](Index from, Index, Index) {
-      if (places[from] == i) sum += static_cast<pooled<T>>(dy[from]);
+      if (places[from] == i) sum += static_cast<accumulated<T>>(dy[from]);
     });
     dx[i] = static_cast<T>(sum);
   });
@@ -90,7 +87,7 @@ template <class V, class Index> V elements_in_window(image_windows<Index> const&
   return static_cast<V>(count < 1 ? 1 : count);
 }
 template <class T, class Index> void avg_pool(global<T const> x, global<T> y, Index n, image_windows<Index> const& w) {
-  using V = pooled<T>;
+  using V = accumulated<T>;
   for_each_index(n, [&](Index i) {
     auto const of = w.y.place(i);
     V sum = 0;
@@ -100,7 +97,7 @@ template <class T, class Index> void avg_pool(global<T const> x, global<T> y, In
 }
 template <class T, class Index>
 void avg_pool_gradient(global<T const> dy, global<T> dx, Index n, image_windows<Index> const& w) {
-  using V = pooled<T>;
+  using V = accumulated<T>;
   for_each_index(n, [&](Index i) {
     V sum = 0;
     for_each_window_over(w, w.x.place(i), [&](Index from, Index row, Index column) {

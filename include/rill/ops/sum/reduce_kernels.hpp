@@ -284,9 +284,8 @@ template <class T>
 void multiply_columns(reduce_shape const& s, T const* from, T* to, parallel const& threads) noexcept {
   share(threads, s.outer * s.inner, divide_up(1 << 14, upper(1, s.middle)), [&](index begin, index end) {
     for (index unit = begin; unit < end; ++unit) {
-      T const* const at = from + unit / s.inner * s.middle * s.inner + unit % s.inner;
       T product = 1;
-      for (index i = 0; i < s.middle; ++i) product *= at[i * s.inner];
+      for (index i = 0; i < s.middle; ++i) product *= from[(unit / s.inner * s.middle + i) * s.inner + unit % s.inner];
       to[unit] = product;
     }
   });

@@ -25,10 +25,16 @@ inline bool has_kernel(device const& d, op_def const& op) {
   auto const* const own = d.kernels();
   return own ? own->find(op) != nullptr : op.cpu != nullptr;
 }
-/// Whether the device of a placed node has a kernel of an operation that nodes are joined into.
-inline bool can_run_as(session_devices& devices, node const& placed, op_def const& op) {
-  return std::none_of(devices.begin(), devices.end(),
-                      [&](auto& d) { return d.name == placed.device && !has_kernel(*d.on, op); });
+/// Whether the device of a placed node has a kernel of an operation that nodes are joined into. If the node is one of
+/// that operation already, a device whose rule chooses kernels is asked about the node itself.
+inline bool can_run_as(session_devices& devices, subgraph const& sub, node const& placed, op_def const& op) {
+  auto const d = std::find_if(devices.begin(), devices.end(), [&](auto& each) { return each.name == placed.device; });
+  if (d == devices.end()) return op.cpu != nullptr;
+  auto const* const own = d->on->kernels();
+  if (placed.op != &op || !own || !own->rule()) return has_kernel(*d->on, op);
+  std::vector<type> inputs;
+  for (auto e : placed.inputs) inputs.push_back(sub.type_of(e));
+  return own->rule()(placed, inputs) != nullptr;
 }
 /// Whether a user-defined device has a kernel for the operation.
 inline bool is_devices_own(session_devices& devices, op_def const& op) {
