@@ -56,6 +56,7 @@ template <> struct alike<pool_object, CUmemPoolHandle_st> : std::true_type {};
 template <> struct alike<nvrtc_program_object, _nvrtcProgram> : std::true_type {};
 template <> struct alike<uuid, CUuuid> : std::bool_constant<sizeof(uuid) == sizeof(CUuuid)> {};
 template <> struct alike<pool_properties, CUmemPoolProps> : std::true_type {};  // compared below
+template <> struct alike<pool_access, CUmemAccessDesc> : std::true_type {};     // so is this
 static_assert(!alike<status(int*), CUresult(unsigned*)>::value && !alike<status(int), CUresult(int, int)>::value);
 
 static_assert(sizeof(pool_properties) == sizeof(CUmemPoolProps) && alignof(pool_properties) == alignof(CUmemPoolProps));
@@ -68,6 +69,8 @@ static_assert(offsetof(pool_properties, usage) == offsetof(CUmemPoolProps, usage
 static_assert(offsetof(pool_properties, reserved) == offsetof(CUmemPoolProps, reserved));
 static_assert(sizeof(memory_location) == sizeof(CUmemLocation) &&
               offsetof(memory_location, id) == offsetof(CUmemLocation, id));
+static_assert(sizeof(pool_access) == sizeof(CUmemAccessDesc) &&
+              offsetof(pool_access, flags) == offsetof(CUmemAccessDesc, flags) && CU_MEM_ACCESS_FLAGS_PROT_READWRITE == 3);
 static_assert(CU_MEM_ALLOCATION_TYPE_PINNED == 1 && CU_MEM_LOCATION_TYPE_DEVICE == 1 && CU_MEM_HANDLE_TYPE_NONE == 0);
 static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING && event_blocking_wait == CU_EVENT_BLOCKING_SYNC &&
               event_without_time == CU_EVENT_DISABLE_TIMING && host_portable == CU_MEMHOSTALLOC_PORTABLE);
@@ -143,6 +146,7 @@ TEST(driver_api, is_that_of_the_toolkit) {
   RILL_COMPARE(device_uuid, cuDeviceGetUuid);
   RILL_COMPARE(device_memory, cuDeviceTotalMem);
   RILL_COMPARE(attribute_of, cuDeviceGetAttribute);
+  RILL_COMPARE(can_access_peer, cuDeviceCanAccessPeer);
   RILL_COMPARE(retain_primary_context, cuDevicePrimaryCtxRetain);
   RILL_COMPARE(release_primary_context, cuDevicePrimaryCtxRelease);
   RILL_COMPARE(push_context, cuCtxPushCurrent);
@@ -152,6 +156,7 @@ TEST(driver_api, is_that_of_the_toolkit) {
   RILL_COMPARE(create_pool, cuMemPoolCreate);
   RILL_COMPARE(destroy_pool, cuMemPoolDestroy);
   RILL_COMPARE(set_pool_attribute, cuMemPoolSetAttribute);
+  RILL_COMPARE(set_pool_access, cuMemPoolSetAccess);
   RILL_COMPARE(trim_pool, cuMemPoolTrimTo);
   RILL_COMPARE(allocate, cuMemAllocFromPoolAsync);
   RILL_COMPARE(deallocate, cuMemFreeAsync);

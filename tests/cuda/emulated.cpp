@@ -1473,6 +1473,18 @@ TEST_F(emulated_devices, copy_between_each_other_and_wait_for_each_other) {
     expect(cuda().make_stream_wait(streams[1], done, 0));
     expect(cuda().copy_out(&result, at[1], 4, streams[1]));
     expect(cuda().wait_for_stream(streams[1]));
+    // A pool is opened to other devices, not to its own.
+    pool_access const to[] = {{{1, 1}, 3}, {{1, 0}, 3}, {{1, 7}, 3}, {{1, 1}, 5}};
+    pool_handle pool = nullptr;
+    pool_properties const properties{1, 0, {1, 0}, nullptr, 0, 0, {}};
+    int can = -1;
+    expect(cuda().create_pool(&pool, &properties));
+    expect(cuda().can_access_peer(&can, 1, 0));
+    expect(cuda().set_pool_access(pool, &to[0], 1));
+    good = good && can == 1 && cuda().can_access_peer(&can, 1, 1) == status::success && can == 0 &&
+           cuda().set_pool_access(pool, &to[1], 1) == status::invalid_device &&
+           cuda().set_pool_access(pool, &to[2], 1) == status::invalid_device &&
+           cuda().set_pool_access(pool, &to[3], 1) == status::invalid_value;
     // Both ends are checked, and other copies don't reach another device.
     good = good && result == 5 &&
            cuda().copy_between(at[1], nullptr, at[0], contexts[0], 4, streams[1]) == status::invalid_context &&

@@ -74,6 +74,23 @@ TEST_F(several_gpus, share_the_layers_of_a_model) {
   expect_same(m.run(s), on_host());
 }
 
+TEST_F(several_gpus, copy_from_each_other_without_the_host) {
+  auto const copies = [] { return test::on_own_gpu() ? 0 : RILL_EMULATED(rill_emulated_direct_copies)(); };
+  graph g;
+  auto const x = placeholder<float, 4>(g, "x");
+  auto const y = g.on("gpu:0", [&] { return exp(x); });
+  auto const z = g.on("gpu:1", [&] { return sum(y); });
+  auto const feed = vector<float>({1, 2, 3, 4});
+  auto const one = gpu(0), two = gpu(1);
+  session s{g, {.threads = 1, .devices = {one, two}}}, here{g, {.threads = 1, .soft_placement = true}};
+  auto const text = s.explain({{x, feed}}, z, stages::kernels);
+  EXPECT_NE(text.find("from /device:gpu:0 to /device:gpu:1"), text.npos) << text;
+  auto const before = copies();
+  test::expect_the_hosts_numbers(s.run({{x, feed}}, z).to(host), here.run({{x, feed}}, z), "z");
+  EXPECT_TRUE(same_bits(waves({3000}, 0.1).to(one).to(two), waves({3000}, 0.1)));
+  EXPECT_TRUE(test::on_own_gpu() || copies() == before + 2);
+}
+
 TEST_F(several_gpus, serve_two_devices_of_one_card) {
   layered m([](int i) { return "gpu:" + std::to_string(i % 2); }, descend);
   session s{m.g, {.threads = 1, .devices = {gpu(0), gpu(std::string_view("0"), 1)}}};

@@ -67,6 +67,16 @@ TEST(emulated, copies_between_two_devices) {
   EXPECT_TRUE(same_bits(numbers().to(one).to(two), numbers()));
 }
 
+TEST(emulated, copies_between_two_devices_without_the_host_if_both_are_peers) {
+  auto const device = [](char const* name, bool peers) { return emulated(name, {.memory = 1 << 20, .peers = peers}); };
+  auto const one = device("accelerator:0", true), two = device("accelerator:1", true);
+  auto const alone = device("accelerator:2", false);
+  auto const peers = [](auto const& a, auto const& b) { return a->memory().space()->is_peer(*b->memory().space()); };
+  EXPECT_TRUE(peers(one, two) && peers(two, one));
+  EXPECT_FALSE(peers(one, alone) || peers(alone, one) || peers(alone, alone));
+  EXPECT_TRUE(same_bits(numbers().to(one).to(two).to(alone).to(one), numbers()));
+}
+
 TEST(emulated, host_code_that_reads_its_memory_gets_a_sentence) {
   auto const fast = emulated("accelerator:0", {.memory = 1 << 20});
   auto there = numbers().to(fast);

@@ -88,6 +88,12 @@ struct pool_properties {
   unsigned char reserved[54];
 };
 
+/// CUmemAccessDesc; `flags` 3: reads and writes.
+struct pool_access {
+  memory_location location;
+  int flags;
+};
+
 /// Flags of cuStreamCreate, cuEventCreate and cuMemHostAlloc.
 inline constexpr unsigned stream_non_blocking = 1, event_blocking_wait = 1, event_without_time = 2, host_portable = 1;
 
@@ -103,6 +109,7 @@ struct driver_api {
   entry<status(uuid*, device_id)> device_uuid{"cuDeviceGetUuid_v2"};
   entry<status(std::size_t*, device_id)> device_memory{"cuDeviceTotalMem_v2"};
   entry<status(int*, device_attribute, device_id)> attribute_of{"cuDeviceGetAttribute"};
+  entry<status(int* can, device_id, device_id peer)> can_access_peer{"cuDeviceCanAccessPeer"};
 
   entry<status(context*, device_id)> retain_primary_context{"cuDevicePrimaryCtxRetain"};
   entry<status(device_id)> release_primary_context{"cuDevicePrimaryCtxRelease_v2"};
@@ -114,14 +121,15 @@ struct driver_api {
   entry<status(pool_handle*, pool_properties const*)> create_pool{"cuMemPoolCreate"};
   entry<status(pool_handle)> destroy_pool{"cuMemPoolDestroy"};
   entry<status(pool_handle, pool_attribute, void* value)> set_pool_attribute{"cuMemPoolSetAttribute"};
+  entry<status(pool_handle, pool_access const*, std::size_t count)> set_pool_access{"cuMemPoolSetAccess"};
   entry<status(pool_handle, std::size_t bytes)> trim_pool{"cuMemPoolTrimTo"};
   entry<status(address*, std::size_t bytes, pool_handle, stream_handle)> allocate{"cuMemAllocFromPoolAsync"};
   entry<status(address, stream_handle)> deallocate{"cuMemFreeAsync"};
   entry<status(address, void const*, std::size_t, stream_handle)> copy_in{"cuMemcpyHtoDAsync_v2"};
   entry<status(void*, address, std::size_t, stream_handle)> copy_out{"cuMemcpyDtoHAsync_v2"};
   entry<status(address, address, std::size_t, stream_handle)> copy_within{"cuMemcpyDtoDAsync_v2"};
-
   entry<status(address, context, address, context, std::size_t, stream_handle)> copy_between{"cuMemcpyPeerAsync"};
+
   entry<status(void**, std::size_t bytes, unsigned flags)> allocate_host{"cuMemHostAlloc"};
   entry<status(void*)> deallocate_host{"cuMemFreeHost"};
   entry<status(address*, void*, unsigned flags)> address_of_host{"cuMemHostGetDevicePointer_v2"};
@@ -145,9 +153,9 @@ struct driver_api {
   template <class F> void for_each(F const& f) {
     auto const every = [&](auto&... each) { (f(each), ...); };
     every(init, version, error_name, error_text);
-    every(device_count, device, device_name, device_uuid, device_memory, attribute_of);
+    every(device_count, device, device_name, device_uuid, device_memory, attribute_of, can_access_peer);
     every(retain_primary_context, release_primary_context, push_context, pop_context, device_of_context);
-    every(memory_info, create_pool, destroy_pool, set_pool_attribute, trim_pool, allocate, deallocate);
+    every(memory_info, create_pool, destroy_pool, set_pool_attribute, set_pool_access, trim_pool, allocate, deallocate);
     every(copy_in, copy_out, copy_within, copy_between);
     every(allocate_host, deallocate_host, address_of_host);
     every(create_stream, destroy_stream, wait_for_stream, make_stream_wait);

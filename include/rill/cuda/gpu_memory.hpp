@@ -2,6 +2,8 @@
 #pragma once
 #include <atomic>
 #include <cstddef>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -11,7 +13,7 @@
 
 namespace rill::cuda {
 
-/// The copies between a GPU's memory and the host's. Each returns when the bytes are there.
+/// The copies between a GPU's memory, the host's and that of other GPUs. Each returns when the bytes are there.
 class gpu_space final : public memory_space {
  public:
   /// `name`: of the device, for errors; it must outlive this. `compute`: the stream of kernels.
@@ -22,7 +24,11 @@ class gpu_space final : public memory_space {
   void write(void* to, void const* from, std::size_t bytes) override;
   void read(void* to, void const* from, std::size_t bytes) override;
   void copy(void* to, void const* from, std::size_t bytes) override;
+  bool is_peer(memory_space const& other) const noexcept override;
+  void copy_from(memory_space& other, void* to, void const* from, std::size_t bytes) override;
 
+  /// Sets the pool in which its tensors lie.
+  void lies_in(pool_handle pool) noexcept { pool_ = pool; }
   card const& on() const noexcept { return on_; }
   /// Makes copies from now on wait for the kernels that have been launched: called before a variable is unlocked that
   /// they write or read. Kernels that are launched later come after them anyway. The card's context must be current.
@@ -38,6 +44,7 @@ class gpu_space final : public memory_space {
 
  private:
   template <class F> void copy_on(stream_owner const& stream, F const& enqueue);
+  void open_to(card const& other);
 
   card const& on_;
   std::string const& name_;
@@ -46,6 +53,9 @@ class gpu_space final : public memory_space {
   event_owner unlocked_;
   staging staging_;
   std::atomic<bool> waits_{false};
+  pool_handle pool_ = nullptr;
+  std::mutex mutex_;
+  std::set<device_id> opened_to_;
 };
 
 /// A pool of the driver's with a limit. What is given back stays in the pool.
@@ -106,6 +116,32 @@ RILL_CUDA_INLINE void gpu_space::copy(void* to, void const* from, std::size_t by
     d(d.call().copy_within, std::bit_cast<address>(to), std::bit_cast<address>(from), bytes, on);
   });
 }
+RILL_CUDA_INLINE bool gpu_space::is_peer(memory_space const& other) const noexcept {
+  auto const* const one = dynamic_cast<gpu_space const*>(&other);
+  return one && one->on_.driver().call().copy_between.call == on_.driver().call().copy_between.call;  // one driver
+}
+RILL_CUDA_INLINE void gpu_space::copy_from(memory_space& other, void* to, void const* from, std::size_t bytes) {
+  if (!is_peer(other)) return memory_space::copy_from(other, to, from, bytes);
+  auto& source = static_cast<gpu_space&>(other);
+  source.open_to(on_);
+  copy_on(in_, [&](driver const& d, stream_handle on) {
+    if (source.waits_.load(std::memory_order_acquire)) source.unlocked_.order_before(on);
+    d(d.call().copy_between, std::bit_cast<address>(to), on_.its_context(), std::bit_cast<address>(from),
+      source.on_.its_context(), bytes, on);
+  });
+}
+// Lets another GPU read the pool by itself, where the machine can do that. Elsewhere the driver copies in pieces through
+// the host's memory.
+RILL_CUDA_INLINE void gpu_space::open_to(card const& other) {
+  if (other.id() == on_.id()) return;
+  std::lock_guard const lock(mutex_);
+  if (!opened_to_.insert(other.id()).second) return;
+  auto const& call = on_.driver().call();
+  int can = 0;
+  if (call.can_access_peer(&can, other.id(), on_.id()) != status::success || can == 0) return;
+  pool_access const access{{1, other.id()}, 3};
+  call.set_pool_access(pool_, &access, 1);
+}
 RILL_CUDA_INLINE void gpu_space::order_after_kernels() {
   unlocked_.record(compute_);
   waits_.store(true, std::memory_order_release);
@@ -140,6 +176,7 @@ RILL_CUDA_INLINE gpu_memory::gpu_memory(card const& on, gpu_space& space, stream
     call.destroy_pool(pool_);
     on.driver().check(result, call.set_pool_attribute.symbol);
   }
+  space.lies_in(pool_);
 }
 RILL_CUDA_INLINE gpu_memory::~gpu_memory() {
   if (!on_.is_of_parent()) on_.driver().call().destroy_pool(pool_);  // a pool is of the GPU, not of the context

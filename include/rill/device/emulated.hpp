@@ -19,6 +19,7 @@ struct emulated_options {
   double bandwidth = 0;                       ///< bytes in a second between the host and it, each way
   std::size_t memory = std::size_t{1} << 30;  ///< bytes
   bool paced = false;                         ///< work takes its time of the host's clock as well, or longer
+  bool peers = false;                         ///< it copies from other devices with `peers` without the host's memory
 };
 
 /// The seconds that the work of each stream has taken at the set speeds.
@@ -86,7 +87,7 @@ namespace rill {
 class emulated_accelerator::space final : public memory_space {
  public:
   space(std::string const& name, emulated_options const& options)
-      : name_(name), bytes_(std::max<std::size_t>(options.memory, 1)) {
+      : name_(name), bytes_(std::max<std::size_t>(options.memory, 1)), peers_(options.peers) {
     memory_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory_ == MAP_FAILED)
       throw error(code::resource_exhausted, "the host has no addresses for the " + std::to_string(bytes_) +
@@ -98,6 +99,14 @@ class emulated_accelerator::space final : public memory_space {
   void write(void* to, void const* from, std::size_t n) override { std::memcpy(valid(to), from, n); }
   void read(void* to, void const* from, std::size_t n) override { std::memcpy(to, valid(from), n); }
   void copy(void* to, void const* from, std::size_t n) override { std::memcpy(valid(to), valid(from), n); }
+  bool is_peer(memory_space const& other) const noexcept override {
+    auto const* const one = dynamic_cast<space const*>(&other);
+    return one && peers_ && one->peers_;
+  }
+  void copy_from(memory_space& other, void* to, void const* from, std::size_t n) override {
+    if (is_peer(other)) copy(to, from, n);
+    else memory_space::copy_from(other, to, from, n);
+  }
 
   void* base() const noexcept {
     return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory_) | detail::untouchable);
@@ -113,6 +122,7 @@ class emulated_accelerator::space final : public memory_space {
  private:
   std::string const& name_;
   std::size_t bytes_;
+  bool peers_;
   void* memory_;
 };
 

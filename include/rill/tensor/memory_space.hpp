@@ -24,6 +24,10 @@ class memory_space {
   virtual void read(void* to, void const* from, std::size_t bytes) = 0;
   /// Copies bytes within this memory; the ranges don't overlap.
   virtual void copy(void* to, void const* from, std::size_t bytes) = 0;
+  /// Whether `copy_from` another memory does not pass through the host's.
+  virtual bool is_peer(memory_space const&) const noexcept { return false; }
+  /// Copies bytes from another memory that is not the host's to this one: through the host's, unless it is a peer.
+  virtual void copy_from(memory_space& from_space, void* to, void const* from, std::size_t bytes);
 
  protected:
   memory_space() = default;
@@ -96,6 +100,12 @@ RILL_INLINE void* reached_in_range(void* p) noexcept {
 
 }  // namespace detail
 
+RILL_INLINE void memory_space::copy_from(memory_space& from_space, void* to, void const* from, std::size_t bytes) {
+  auto const between = std::make_unique<std::byte[]>(bytes);
+  from_space.read(between.get(), from, bytes);
+  write(to, between.get(), bytes);
+}
+
 RILL_INLINE void copy_bytes(memory_space* to_space, void* to, memory_space* from_space, void const* from,
                             std::size_t bytes) try {
   if (bytes == 0) return;
@@ -105,11 +115,7 @@ RILL_INLINE void copy_bytes(memory_space* to_space, void* to, memory_space* from
   else if (!from_space) to_space->write(to, from, bytes);
   else if (!to_space) from_space->read(to, from, bytes);
   else if (to_space == from_space) to_space->copy(to, from, bytes);
-  else {
-    auto const between = std::make_unique<std::byte[]>(bytes);
-    from_space->read(between.get(), from, bytes);
-    to_space->write(to, between.get(), bytes);
-  }
+  else to_space->copy_from(*from_space, to, from, bytes);
 } catch (...) {
   rethrow_as_error();
 }

@@ -32,6 +32,8 @@ void rill_emulated_hold_launch(unsigned n);
 void rill_emulated_release_launches();
 /// Returns how many launches the driver has taken so far, done or not.
 unsigned long long rill_emulated_launches();
+/// Returns how many copies from one device to another one did not pass through the host.
+unsigned long long rill_emulated_direct_copies();
 /// All calls of the device's context fail with `error` until the context is released. Returns whether there is one.
 bool rill_emulated_lose_device(int device, rill::cuda::status error);
 

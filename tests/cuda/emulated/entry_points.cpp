@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <span>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -215,6 +216,10 @@ status cuDeviceGetAttribute(int* to, device_attribute which, device_id id) {
   });
 }
 
+status cuDeviceCanAccessPeer(int* to, device_id id, device_id peer) {
+  return guarded([&] { put(to, &device_of(id) == &device_of(peer) ? 0 : 1); });
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // Contexts
 
@@ -285,6 +290,18 @@ status cuMemPoolSetAttribute(pool_handle handle, rill::cuda::pool_attribute whic
     auto const pool = the_driver().pools.find(handle, status::invalid_value);
     expect(which == rill::cuda::pool_attribute::release_threshold && value != nullptr, status::invalid_value);
     pool->memory.set_threshold(*pool, *static_cast<unsigned long long const*>(value));
+  });
+}
+status cuMemPoolSetAccess(pool_handle handle, rill::cuda::pool_access const* all, std::size_t count) {
+  return guarded([&] {
+    auto const pool = the_driver().pools.find(handle, status::invalid_value);
+    expect(all != nullptr, status::invalid_value);
+    for (auto const& each : std::span(all, count)) {
+      auto const& other = device_of(each.location.id);
+      expect(each.location.type == 1 && (each.flags == 0 || each.flags == 3), status::invalid_value);
+      expect(&other.memory != &pool->memory || each.flags != 0, status::invalid_device);  // not to its own device
+      pool->memory.set_access(*pool, other.number, each.flags != 0);
+    }
   });
 }
 status cuMemPoolTrimTo(pool_handle handle, std::size_t bytes) {
@@ -366,6 +383,7 @@ status cuMemcpyPeerAsync(address to, rill::cuda::context to_context, address fro
       auto const other_held = &written == &read ? std::shared_lock<std::shared_mutex>() : read.in_use();
       auto const host_held = page_locked().in_use();
       std::memmove(written.reach(to, bytes), read.reach(from, bytes), bytes);
+      if (read.is_open_to(there->of().number, from)) count_direct_copy();
     });
   });
 }
@@ -529,6 +547,8 @@ static_assert(is<decltype(cuMemFreeAsync), decltype(api::deallocate)>);
 static_assert(is<decltype(cuMemcpyHtoDAsync_v2), decltype(api::copy_in)>);
 static_assert(is<decltype(cuMemcpyDtoHAsync_v2), decltype(api::copy_out)>);
 static_assert(is<decltype(cuMemcpyDtoDAsync_v2), decltype(api::copy_within)>);
+static_assert(is<decltype(cuDeviceCanAccessPeer), decltype(api::can_access_peer)>);
+static_assert(is<decltype(cuMemPoolSetAccess), decltype(api::set_pool_access)>);
 static_assert(is<decltype(cuMemcpyPeerAsync), decltype(api::copy_between)>);
 static_assert(is<decltype(cuMemHostAlloc), decltype(api::allocate_host)>);
 static_assert(is<decltype(cuMemFreeHost), decltype(api::deallocate_host)>);

@@ -12,7 +12,7 @@ struct lies {
   std::condition_variable changed;
   unsigned allocation = 0, page_locked = 0, launch = 0, hold = 0;  // how many calls remain until one fails
   unsigned holds = 0, released = 0;
-  unsigned long long launches = 0;
+  unsigned long long launches = 0, direct_copies = 0;
 };
 lies& told() {
   static auto& made = *new lies;
@@ -57,6 +57,14 @@ launch_fate fate_of_next_launch() {
 unsigned long long launches() {
   std::lock_guard const lock(told().mutex);
   return told().launches;
+}
+void count_direct_copy() {
+  std::lock_guard const lock(told().mutex);
+  ++told().direct_copies;
+}
+unsigned long long direct_copies() {
+  std::lock_guard const lock(told().mutex);
+  return told().direct_copies;
 }
 void wait_for_release(unsigned hold, std::function<bool()> const& ended) {
   std::unique_lock lock(told().mutex);

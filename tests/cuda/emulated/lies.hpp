@@ -21,6 +21,9 @@ struct launch_fate {
 launch_fate fate_of_next_launch();
 /// Returns how many launches there were so far.
 unsigned long long launches();
+/// Counts a copy from one device to another that did not pass through the host.
+void count_direct_copy();
+unsigned long long direct_copies();
 /// Waits until launches were released after this hold, or `ended()`.
 void wait_for_release(unsigned hold, std::function<bool()> const& ended);
 /// Asks `ended` again.

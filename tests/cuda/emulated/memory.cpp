@@ -163,6 +163,16 @@ void device_memory::set_threshold(memory_pool& pool, std::size_t bytes) {
   std::lock_guard const lock(mutex_);
   pool.threshold = bytes;
 }
+void device_memory::set_access(memory_pool& pool, int device, bool may) {
+  std::lock_guard const lock(mutex_);
+  if (may) pool.opened_to.insert(device);
+  else pool.opened_to.erase(device);
+}
+bool device_memory::is_open_to(int device, address at) const {
+  std::lock_guard const lock(mutex_);
+  auto const found = allocations_.upper_bound(at);
+  return found != allocations_.begin() && std::prev(found)->second.pool->opened_to.contains(device);
+}
 void device_memory::waited() {
   std::lock_guard const lock(mutex_);
   for_each_pool([](memory_pool& pool) {

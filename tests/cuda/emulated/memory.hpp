@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct memory_pool {
   std::size_t threshold = 0;  ///< bytes that it keeps when a stream or event was waited for
   std::size_t used = 0;
   std::size_t kept = 0;  ///< freed and not given back to the device
+  std::set<int> opened_to = {};  ///< the other devices that may access it
 };
 
 /// All functions may be called by several threads at a time.
@@ -59,6 +61,10 @@ class device_memory {
   /// Gives back what pools keep: of `pool` all but `bytes` of what it holds, used or not.
   void trim(memory_pool& pool, std::size_t bytes);
   void set_threshold(memory_pool& pool, std::size_t bytes);
+  /// Says whether another device may access a pool.
+  void set_access(memory_pool& pool, int device, bool may);
+  /// Whether another device may access what lies at `at`.
+  bool is_open_to(int device, address at) const;
   /// Does what pools do when the host waits: they keep no more than their thresholds.
   void waited();
 

@@ -207,6 +207,31 @@ TEST_F(placed_session, says_what_is_copied_and_where_it_runs) {
   EXPECT_HAS(s.explain({{x, feed}}, z), "devices: 1 regions, 2 copies of 32 bytes");
 }
 
+TEST(peers, pass_values_on_without_the_host) {
+  auto const device = [](char const* name) { return emulated(name, {.memory = 1 << 22, .peers = true}); };
+  auto const one = device("accelerator:0"), two = device("accelerator:1");
+  graph g;
+  auto x = placeholder<float, 4>(g, "x");
+  auto w = g.on("accelerator:0", [&] { return variable(constant(g, vector<float>({1, 0, 1, 0})), "w"); });
+  auto y = g.on("accelerator:0", [&] { return exp(x); });
+  auto z = g.on("accelerator:1", [&] { return sum(y * w) + sum(y); });
+  auto const feed = vector<float>({1, 2, 3, 4});
+  session s{g, {.devices = {one, two}}};
+  s.run(initializer(g));
+  auto const text = s.explain({{x, feed}}, z, stages::kernels);
+  EXPECT_HAS(text, "exp/copy_between  copy_between   (exp)");
+  EXPECT_HAS(text, "copies 16 bytes from /device:accelerator:0 to /device:accelerator:1, may wait, allocates its outputs");
+  EXPECT_HAS(text, "w/copy_between");
+  EXPECT_EQ(text.find("copy_out"), text.npos) << text;
+  session here{g, {.soft_placement = true}};
+  here.run(initializer(g));
+  EXPECT_TRUE(same_bits(s.run({{x, feed}}, z), here.run({{x, feed}}, z)));
+  two->lose_at(two->copies_in(), 1);
+  EXPECT_HAS(error_text([&] { s.run({{x, feed}}, z); }), "the device 'accelerator:1' was lost");
+  two->recover();
+  EXPECT_TRUE(same_bits(s.run({{x, feed}}, z), here.run({{x, feed}}, z)));
+}
+
 TEST_F(placed_session, reads_a_first_value_in_a_body_where_the_step_puts_it) {
   graph g;
   auto x = placeholder<float, 4>(g, "x");

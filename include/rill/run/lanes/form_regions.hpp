@@ -98,8 +98,10 @@ class region_former {
     if (device == on_host || space_of(device) == nullptr)
       return is_constant(sub_[e.node]) ? same(e) : copied(copy_out_op, from, e, same(e));
     if (is_constant(sub_[e.node])) return constant_on(device, e);
-    auto const here = space_of(from) == nullptr ? same(e) : copied(copy_out_op, from, e, same(e));
-    return copied(copy_in_op, device, e, here);
+    auto* const source = space_of(from);
+    if (!source) return copied(copy_in_op, device, e, same(e));
+    if (space_of(device)->is_peer(*source)) return copied(copy_between_op, device, e, same(e));
+    return copied(copy_in_op, device, e, copied(copy_out_op, from, e, same(e)));
   }
   endpoint copied(op_def const& op, std::int32_t device, endpoint of, endpoint from) {
     auto const [known, fresh] = copied_.try_emplace({&op, device, of});
@@ -110,7 +112,8 @@ class region_former {
     n.inputs = {from};
     n.outputs = {sub_.type_of(of)};
     n.attributes = {{"device", std::int64_t{device}}};
-    if (&op == &copy_in_op) n.controls = turn_of_copy(device, n.outputs[0], comes_back(of.node, device));
+    if (&op == &copy_between_op) n.attributes.push_back({"from", std::int64_t{where_[of.node]}});
+    if (&op != &copy_out_op) n.controls = turn_of_copy(device, n.outputs[0], comes_back(of.node, device));
     ++copies_;
     bytes_ += n.outputs[0].is_known() ? n.outputs[0].bytes() : 0;
     return known->second = {append(std::move(n), of.node), 0};

@@ -26,6 +26,7 @@ inline void infer_device_constant(attribute_list const& attributes, std::span<ty
 inline cost no_work(attribute_list const&, std::span<type const>, std::span<type const>) { return {}; }
 kernel copy_in_kernel(kernel_request const& r);
 kernel copy_out_kernel(kernel_request const& r);
+kernel copy_between_kernel(kernel_request const& r);
 kernel device_constant_kernel(kernel_request const& r);
 }  // namespace detail
 
@@ -43,6 +44,14 @@ inline constexpr op_def copy_out_op{.name = "copy_out",
                                     .infer = detail::infer_transfer,
                                     .work = detail::transfer_work,
                                     .cpu = detail::copy_out_kernel};
+/// Copies a value from a device's memory to that of another, whose peer it is (memory_space::is_peer). Its attribute
+/// "from" is the number of the device that has it.
+inline constexpr op_def copy_between_op{.name = "copy_between",
+                                        .doc = "a value, copied from the memory of a device to that of another",
+                                        .arity = 1,
+                                        .infer = detail::infer_transfer,
+                                        .work = detail::transfer_work,
+                                        .cpu = detail::copy_between_kernel};
 /// A constant in a device's memory, where it is copied when the step is planned.
 inline constexpr op_def device_constant_op{.name = "device_constant",
                                            .doc = "a constant in the memory of a device",
@@ -70,23 +79,39 @@ inline double seconds_of_copy(device const& d, std::size_t bytes) {
   return speed > 0 ? static_cast<double>(bytes) / speed : 0;
 }
 
-RILL_INLINE kernel copy_in_kernel(kernel_request const& r) {
+// Returns the kernel of a node that copies to a device's memory. `copy(space, to, from, bytes)` copies.
+template <class F> kernel copying_to_device(kernel_request const& r, F copy) {
   auto& device = (*r.devices)[device_of(r.at)];
-  kernel k([&device, of = r.outputs[0], name = r.at.name](kernel_call const& call) {
+  kernel k([&device, copy, of = r.outputs[0], name = r.at.name](kernel_call const& call) {
     allocation_scope const scope(name);
     auto made = naming_device(device.name, [&] { return tensor(of.element, of.shape(), device.on->memory()); });
     auto const seconds = seconds_of_copy(*device.on, made.bytes());
-    auto copy = [&device, made = std::move(made)](kernel_call const& c) mutable {
-      if (auto const n = made.bytes(); n != 0) device.space()->write(made.storage().data(), c.in(0), n);
+    auto work = [&device, copy, made = std::move(made)](kernel_call const& c) mutable {
+      if (auto const n = made.bytes(); n != 0) copy(*device.space(), made.storage().data(), c.in(0), n);
       return std::vector<tensor>{std::move(made)};
     };
-    submit_call(device.on->copies_in(), device.name, call, seconds, std::move(copy));
+    submit_call(device.on->copies_in(), device.name, call, seconds, std::move(work));
   });
   k.allocates_outputs = true;
   k.outputs_on = static_cast<std::int32_t>(device_of(r.at));
   k.copied = r.outputs[0].bytes();
   k.waits = true;
   k.enqueues = true;
+  return k;
+}
+
+RILL_INLINE kernel copy_in_kernel(kernel_request const& r) {
+  return copying_to_device(
+      r, [](memory_space& to, void* at, void const* from, std::size_t n) { to.write(at, from, n); });
+}
+
+RILL_INLINE kernel copy_between_kernel(kernel_request const& r) {
+  auto const source = static_cast<std::size_t>(attribute_as<std::int64_t>(r.at.attributes, "from"));
+  auto k = copying_to_device(
+      r, [other = (*r.devices)[source].space()](memory_space& to, void* at, void const* from, std::size_t n) {
+        to.copy_from(*other, at, from, n);
+      });
+  k.inputs_on = static_cast<std::int32_t>(source);
   return k;
 }
 

@@ -143,7 +143,8 @@ class plan_printer {
     auto const& k = plan_.instructions[at].run;
     auto const name = [&](std::int32_t d) { return plan_.devices.at(static_cast<std::size_t>(d)); };
     auto const copies = "copies " + bytes(k.copied);
-    if (k.inputs_on >= 0) return copies + " from " + name(k.inputs_on);
+    if (k.inputs_on >= 0)
+      return copies + " from " + name(k.inputs_on) + (k.outputs_on >= 0 ? " to " + name(k.outputs_on) : "");
     if (k.outputs_on < 0) return {};
     return (k.copied != 0 ? copies + " to " : "on ") + name(k.outputs_on);
   }
