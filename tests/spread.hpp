@@ -256,8 +256,8 @@ inline void spread_over_tasks(std::uint64_t seed) {
 inline void spread_over_devices(std::uint64_t seed, std::shared_ptr<device> gpu = {}) {
   spread::seed = seed;
   for (std::uint32_t i = 0; i < (gpu ? 1 : spread_width()); ++i)
-    spread::devices().push_back(emulated("accelerator:" + std::to_string(i),
-                                         {.memory = std::size_t{1} << 32, .peers = seed % 2 == 0}));
+    spread::devices().push_back(
+        emulated("accelerator:" + std::to_string(i), {.memory = std::size_t{1} << 32, .peers = seed % 2 == 0}));
   drawn_wishes::narrow = {"", "", "", "cpu:0", "accelerator", "accelerator:1", "/device:accelerator:0"};
   drawn_wishes::wide = {"", "/device:*", "gpu:0", "/job:away"};
   if (gpu) {

@@ -55,7 +55,7 @@ struct chains : test::on_gpu {
   // Expects the host's results.
   void compare(std::vector<tensor> const& inputs, expression const& f, std::string const& of) {
     auto const expected = run("cpu:0", inputs, f);
-    for (unsigned long long const order : {0ull, 5ull}) {
+    for (auto const order : test::thread_orders()) {
       test::set_thread_order(order);
       auto const found = run("gpu:0", inputs, f);
       ASSERT_EQ(found.size(), expected.size());

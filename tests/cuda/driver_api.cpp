@@ -70,7 +70,8 @@ static_assert(offsetof(pool_properties, reserved) == offsetof(CUmemPoolProps, re
 static_assert(sizeof(memory_location) == sizeof(CUmemLocation) &&
               offsetof(memory_location, id) == offsetof(CUmemLocation, id));
 static_assert(sizeof(pool_access) == sizeof(CUmemAccessDesc) &&
-              offsetof(pool_access, flags) == offsetof(CUmemAccessDesc, flags) && CU_MEM_ACCESS_FLAGS_PROT_READWRITE == 3);
+              offsetof(pool_access, flags) == offsetof(CUmemAccessDesc, flags) &&
+              CU_MEM_ACCESS_FLAGS_PROT_READWRITE == 3);
 static_assert(CU_MEM_ALLOCATION_TYPE_PINNED == 1 && CU_MEM_LOCATION_TYPE_DEVICE == 1 && CU_MEM_HANDLE_TYPE_NONE == 0);
 static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING && event_blocking_wait == CU_EVENT_BLOCKING_SYNC &&
               event_without_time == CU_EVENT_DISABLE_TIMING && host_portable == CU_MEMHOSTALLOC_PORTABLE);

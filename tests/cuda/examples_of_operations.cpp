@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emulated.hpp"
+#include "numbers.hpp"
 #include "ops/examples.hpp"
 #include "ops/list/walk.hpp"
 #include "rill/cuda/gpu.hpp"
@@ -39,7 +40,7 @@ std::vector<dtype> elements_of(test::example const& e) {
   std::vector<dtype> some;
   for (auto const d : {dtype::float32, dtype::float16, dtype::int32, dtype::boolean, dtype::complex64})
     if (types == dtypes{} ? d == dtype::float32 : types.contains(d)) some.push_back(d);
-  return some;
+  return test::types_to_test(some);
 }
 
 struct examples_on_gpu : test::on_gpu, testing::WithParamInterface<int> {

@@ -97,7 +97,7 @@ struct grouped_updates : test::on_gpu {
   unsigned long long compare(recorder const& record, int steps = 3) {
     auto const here = train(record, "cpu:0", {}, steps);
     unsigned long long launched = 0;
-    for (unsigned const order : {0u, 7u}) {
+    for (auto const order : test::thread_orders()) {
       test::set_thread_order(order);
       auto const there = train(record, "gpu:0", {.devices = {on}}, steps);
       launched = there.launches;

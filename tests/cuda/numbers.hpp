@@ -49,6 +49,12 @@ inline std::vector<dtype> types_to_test(std::initializer_list<dtype> all) {
   return types_to_test(std::span<dtype const>(all.begin(), all.size()));
 }
 
+/// Returns the seeds of the orders of threads with which a test runs: two, or, for the same reason, one.
+inline std::vector<unsigned long long> thread_orders() {
+  if (has_sanitizer) return {7};
+  return {0, 7};
+}
+
 /// Numbers of each kind: of any bits, and those at which functions differ.
 template <class T> T any_number(std::mt19937_64& random) {
   auto const bits = random();

@@ -80,7 +80,7 @@ class on_both : public on_gpu {
   template <class F> void compare(std::vector<tensor> const& inputs, F const& f, std::string const& of) {
     one_node n(inputs, f);
     auto const expected = run_here(n, inputs);
-    for (unsigned long long const order : {0ull, 5ull}) {
+    for (auto const order : thread_orders()) {
       set_thread_order(order);
       for (bool const in_place : {false, true}) {
         std::vector<tensor> found;

@@ -54,7 +54,7 @@ tensor summable(dtype element, shape const& extents) { return summable(element, 
 struct gpu_operations : test::on_gpu {
   // Records `f` of what is fed on both, runs it in two orders of threads, and compares the results.
   void compare(std::vector<tensor> const& fed, std::function<values(values const&)> const& f, std::string const& of) {
-    for (unsigned const order : {0u, 7u}) {
+    for (auto const order : test::thread_orders()) {
       test::set_thread_order(order);
       compare_in_order(fed, f, of);
       if (HasFailure()) return;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "numbers.hpp"
 #include "on_stream.hpp"
 #include "rill/cuda/text/sort_form.hpp"
 
@@ -41,7 +42,7 @@ struct row_sorts : test::on_stream {
   }
   void compare(std::vector<std::int64_t> const& keys, std::int64_t largest) {
     auto const expected = sorted_here(keys);
-    for (unsigned long long const order : {0ull, 5ull}) {
+    for (auto const order : test::thread_orders()) {
       test::set_thread_order(order);
       auto const of = std::to_string(keys.size()) + " keys up to " + std::to_string(largest);
       EXPECT_EQ(sorted_there<std::uint32_t>(keys, largest), expected) << of;

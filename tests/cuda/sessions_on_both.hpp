@@ -31,7 +31,7 @@ class sessions_on_both : public on_gpu {
     how.threads = 1;
     auto const here = results(fed, record, "cpu:0", how);
     how.devices = {on};
-    for (unsigned const order : {0u, 7u}) {
+    for (auto const order : thread_orders()) {
       set_thread_order(order);
       auto const there = results(fed, record, "gpu:0", how);
       ASSERT_EQ(there.size(), here.size());

@@ -1,4 +1,4 @@
-// expect: start: fetches are handles, operations, names, rill::outputs(...) or one std::vector<rill::value>;
+// expect: start: fetches are handles, operations, names or rill::outputs(...);
 // expect: options are a timeout, a std::stop_token, an observe and a client
 #include <rill/rill.hpp>
 void f(rill::session& s, rill::value x) {

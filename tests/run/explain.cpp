@@ -66,6 +66,8 @@ TEST(explain, is_short_unless_stages_are_asked_for_which_may_stand_apart) {
             "schedule\n"
             "  sequential: there is one thread\n");
   EXPECT_EQ(s.explain({one}, y, stages::all).find("prune\n  2 of 2 nodes\n"), 0u);
+  EXPECT_EQ(s.explain({one}, std::vector<value>{y}, stages::kernels), s.explain({one}, y, stages::kernels));
+  EXPECT_EQ(s.memory({one}, std::vector<value>{y}).text(), s.memory({one}, y).text());
 }
 
 TEST(explain, prints_the_plans_of_a_loops_bodies) {

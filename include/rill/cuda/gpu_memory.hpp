@@ -130,8 +130,8 @@ RILL_CUDA_INLINE void gpu_space::copy_from(memory_space& other, void* to, void c
       source.on_.its_context(), bytes, on);
   });
 }
-// Lets another GPU read the pool by itself, where the machine can do that. Elsewhere the driver copies in pieces through
-// the host's memory.
+// Lets another GPU read the pool by itself, where the machine can do that. Elsewhere the driver copies in pieces
+// through the host's memory.
 RILL_CUDA_INLINE void gpu_space::open_to(card const& other) {
   if (other.id() == on_.id()) return;
   std::lock_guard const lock(mutex_);

@@ -136,7 +136,7 @@ class session {
   }
   template <class... A> void start(std::span<feed const> feeds, A&&... fetches_and_done) {
     static_assert(detail::are_fetches_and_done<std::tuple<A...>, std::make_index_sequence<sizeof...(A) - 1>>,
-                  "start: fetches are handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
+                  "start: fetches are handles, operations, names or rill::outputs(...); "
                   "options are a timeout, a std::stop_token, an observe and a client");
     constexpr bool ends_in_function =
         !std::convertible_to<std::tuple_element_t<sizeof...(A) - 1, std::tuple<A...>>, operation>;
@@ -248,7 +248,7 @@ class session {
     static_assert(detail::one_of_each<F...>, "a run has one timeout, one std::stop_token and one observer at the most");
     static_assert(detail::one_client<F...>, "a run has one client at the most");
     static_assert(
-        ((detail::is_fetch<F> || std::same_as<F, stages>) && ...),
+        ((detail::is_fetch_or_values<F> || std::same_as<F, stages>) && ...),
         "explain: fetches are handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
         "options are a timeout, a std::stop_token, an observe and a client, and the stages to explain");
     run_options how;
@@ -267,7 +267,7 @@ class session {
   /// Returns what a run of these fetches needs of each memory at once, before it runs: exactly if all extents are
   /// known, else the least, with the nodes of which more is not known.
   template <class... F> memory_report memory(std::span<feed const> feeds, F const&... fetches) {
-    static_assert(detail::are_fetches<F...>,
+    static_assert((detail::is_fetch_or_values<F> && ...),
                   "memory: fetches are handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
                   "options are a timeout, a std::stop_token, an observe and a client");
     run_options how;
@@ -313,6 +313,8 @@ class session {
     else if constexpr (requires { f.each; }) std::apply([&](auto const&... each) { (add(r, how, each), ...); }, f.each);
     else if constexpr (std::same_as<F, std::vector<operation>>)
       for (auto const& each : f) executor_.add_target(r, each);
+    else if constexpr (std::same_as<F, std::vector<value>>)
+      for (auto const& each : f) executor_.add_fetch(r, each);
     else if constexpr (std::same_as<F, operation>) executor_.add_target(r, f);
     else if constexpr (std::convertible_to<F const&, std::string_view>) executor_.add_fetch(r, graph().find(f));
     else if constexpr (std::convertible_to<F const&, value>) executor_.add_fetch(r, f);

@@ -31,7 +31,7 @@ struct memory_pool {
   std::size_t most;           ///< bytes, or 0 for as many as the device has
   std::size_t threshold = 0;  ///< bytes that it keeps when a stream or event was waited for
   std::size_t used = 0;
-  std::size_t kept = 0;  ///< freed and not given back to the device
+  std::size_t kept = 0;          ///< freed and not given back to the device
   std::set<int> opened_to = {};  ///< the other devices that may access it
 };
 

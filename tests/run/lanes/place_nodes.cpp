@@ -220,7 +220,8 @@ TEST(peers, pass_values_on_without_the_host) {
   s.run(initializer(g));
   auto const text = s.explain({{x, feed}}, z, stages::kernels);
   EXPECT_HAS(text, "exp/copy_between  copy_between   (exp)");
-  EXPECT_HAS(text, "copies 16 bytes from /device:accelerator:0 to /device:accelerator:1, may wait, allocates its outputs");
+  EXPECT_HAS(text,
+             "copies 16 bytes from /device:accelerator:0 to /device:accelerator:1, may wait, allocates its outputs");
   EXPECT_HAS(text, "w/copy_between");
   EXPECT_EQ(text.find("copy_out"), text.npos) << text;
   session here{g, {.soft_placement = true}};

@@ -101,8 +101,8 @@ template <class F> kernel copying_to_device(kernel_request const& r, F copy) {
 }
 
 RILL_INLINE kernel copy_in_kernel(kernel_request const& r) {
-  return copying_to_device(
-      r, [](memory_space& to, void* at, void const* from, std::size_t n) { to.write(at, from, n); });
+  return copying_to_device(r,
+                           [](memory_space& to, void* at, void const* from, std::size_t n) { to.write(at, from, n); });
 }
 
 RILL_INLINE kernel copy_between_kernel(kernel_request const& r) {
