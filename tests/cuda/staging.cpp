@@ -41,26 +41,33 @@ TEST_F(staged_copies, have_the_bytes_of_any_length) {
     EXPECT_TRUE(arrive(bytes(n))) << n;
 }
 
-TEST_F(emulated_staged_copies, keep_one_piece_of_page_locked_memory) {
+TEST_F(emulated_staged_copies, keep_one_piece_of_page_locked_memory_each_way) {
   auto const now = [] { return RILL_EMULATED(rill_emulated_count)(); };
   EXPECT_TRUE(arrive(bytes(64 << 10)));
   EXPECT_EQ(now().page_locked, 0u);
-  EXPECT_TRUE(arrive(bytes(3 << 20)) && arrive(bytes(5 << 20)));
+  tensor const there = bytes(3 << 20).to(on);
   EXPECT_EQ(now().page_locked, 1u);
-  EXPECT_EQ(now().page_locked_bytes, 2u << 20);
+  EXPECT_TRUE(same_bits(there.to(host), bytes(3 << 20)) && arrive(bytes(5 << 20)));
+  EXPECT_EQ(now().page_locked, 2u);
+  EXPECT_EQ(now().page_locked_bytes, 4u << 20);
 }
 
 TEST_F(emulated_staged_copies, are_not_made_of_page_locked_memory) {
-  EXPECT_TRUE(arrive(bytes(3 << 20, 1, on->page_locked())));
-  EXPECT_EQ(RILL_EMULATED(rill_emulated_count)().page_locked, 1u);  // the tensor's
+  auto const here = bytes(3 << 20, 1, on->page_locked());
+  EXPECT_TRUE(same_bits(here.to(on).clone(on->page_locked()), here));
+  EXPECT_EQ(RILL_EMULATED(rill_emulated_count)().page_locked, 1u);  // that of the tensors
 }
 
 TEST_F(emulated_staged_copies, are_left_to_the_driver_without_page_locked_memory) {
+  auto const locked = [] { return RILL_EMULATED(rill_emulated_count)().page_locked; };
   RILL_EMULATED(rill_emulated_fail_page_locked)(1);
+  tensor const there = bytes(3 << 20).to(on);
+  EXPECT_EQ(locked(), 0u);
+  RILL_EMULATED(rill_emulated_fail_page_locked)(1);
+  EXPECT_TRUE(same_bits(there.to(host), bytes(3 << 20)));
+  EXPECT_EQ(locked(), 0u);
   EXPECT_TRUE(arrive(bytes(3 << 20)));
-  EXPECT_EQ(RILL_EMULATED(rill_emulated_count)().page_locked, 0u);
-  EXPECT_TRUE(arrive(bytes(3 << 20)));
-  EXPECT_EQ(RILL_EMULATED(rill_emulated_count)().page_locked, 1u);
+  EXPECT_EQ(locked(), 2u);
 }
 
 TEST_F(staged_copies, are_made_by_several_threads) {
@@ -74,10 +81,11 @@ TEST_F(staged_copies, are_made_by_several_threads) {
   EXPECT_TRUE(second.get());
 }
 
-TEST_F(emulated_staged_copies, to_a_lost_gpu_are_refused) {
+TEST_F(emulated_staged_copies, to_and_from_a_lost_gpu_are_refused) {
   tensor there = bytes(3 << 20).to(on);
   ASSERT_TRUE(RILL_EMULATED(rill_emulated_lose_device)(0, cuda::status::ecc_uncorrectable));
   EXPECT_EQ(test::refusal([&] { there.assign(bytes(3 << 20, 2)); }).code(), code::unavailable);
+  EXPECT_EQ(test::refusal([&] { there.to(host); }).code(), code::unavailable);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ class gpu_space final : public memory_space {
  public:
   /// `name`: of the device, for errors; it must outlive this. `compute`: the stream of kernels.
   gpu_space(card const& on, std::string const& name, stream_handle compute)
-      : on_(on), name_(name), compute_(compute), in_(on), out_(on), unlocked_(on), staging_(on) {}
+      : on_(on), name_(name), compute_(compute), in_(on), out_(on), unlocked_(on), staging_in_(on), staging_out_(on) {}
 
   std::string_view name() const noexcept override { return name_; }
   void write(void* to, void const* from, std::size_t bytes) override;
@@ -51,7 +51,7 @@ class gpu_space final : public memory_space {
   stream_handle compute_;
   stream_owner in_, out_;
   event_owner unlocked_;
-  staging staging_;
+  staging staging_in_, staging_out_;
   std::atomic<bool> waits_{false};
   pool_handle pool_ = nullptr;
   std::mutex mutex_;
@@ -100,12 +100,13 @@ template <class F> void gpu_space::copy_on(stream_owner const& stream, F const& 
 }
 RILL_CUDA_INLINE void gpu_space::write(void* to, void const* from, std::size_t bytes) {
   copy_on(in_, [&](driver const& d, stream_handle on) {
-    if (staging_.takes(from, bytes) && staging_.write(to, from, bytes, on)) return;
+    if (staging_in_.takes(from, bytes) && staging_in_.write(to, from, bytes, on)) return;
     d(d.call().copy_in, std::bit_cast<address>(to), from, bytes, on);
   });
 }
 RILL_CUDA_INLINE void gpu_space::read(void* to, void const* from, std::size_t bytes) {
   copy_on(out_, [&](driver const& d, stream_handle on) {
+    if (staging_out_.takes(to, bytes) && staging_out_.read(to, from, bytes, on)) return;
     d(d.call().copy_out, to, std::bit_cast<address>(from), bytes, on);
   });
 }

@@ -1,4 +1,5 @@
-// Copies of the host's ordinary memory to a GPU. The GPU can only read page-locked memory, so they pass through some.
+// Copies between a GPU and the host's ordinary memory. A GPU reads and writes page-locked memory alone, so they pass
+// through some.
 #pragma once
 #include <cstddef>
 #include <mutex>
@@ -7,29 +8,33 @@
 
 namespace rill::cuda {
 
-/// A pair of page-locked buffers: the host fills one while the GPU reads the other. They are made when they are first
-/// needed.
+/// A pair of page-locked buffers for copies one way: the host works on one while the GPU works on the other. They are
+/// made when they are first needed.
 class staging {
  public:
-  explicit staging(card const& on) : on_(on), read_{event_owner(on), event_owner(on)} {}
+  explicit staging(card const& on) : on_(on), copied_{event_owner(on), event_owner(on)} {}
   staging(staging const&) = delete;
   staging& operator=(staging const&) = delete;
   ~staging();
 
-  /// Whether a copy is better made by `write`: it is large, and the memory is not page-locked. The card's context must
-  /// be current.
-  bool takes(void const* from, std::size_t bytes) const;
+  /// Whether a copy from or to memory of the host is better made here: it is large, and the memory is not page-locked.
+  /// The card's context must be current.
+  bool takes(void const* memory, std::size_t bytes) const;
   /// Puts copies to the GPU on a stream, and returns when `from` has been read. Returns false, and does nothing, if
   /// there is no page-locked memory. The card's context must be current.
   bool write(void* to, void const* from, std::size_t bytes, stream_handle on);
+  /// The same for copies to the host: returns when they are done.
+  bool read(void* to, void const* from, std::size_t bytes, stream_handle on);
 
  private:
   bool prepare();
+  std::byte* buffer(unsigned which) const;
+  void wait_for(unsigned which) const;
 
   card const& on_;
   std::mutex mutex_;  // guards the buffers
   std::byte* buffers_ = nullptr;
-  event_owner read_[2];  // when the GPU has read each
+  event_owner copied_[2];  // when the GPU is done with each
 };
 
 }  // namespace rill::cuda
@@ -53,10 +58,10 @@ RILL_CUDA_INLINE staging::~staging() {
   if (buffers_) on_.within([&] { return on_.driver().call().deallocate_host(buffers_); });
 }
 
-RILL_CUDA_INLINE bool staging::takes(void const* from, std::size_t bytes) const {
+RILL_CUDA_INLINE bool staging::takes(void const* memory, std::size_t bytes) const {
   address unused = 0;
   return bytes > detail::least_staged &&
-         on_.driver().call().address_of_host(&unused, const_cast<void*>(from), 0) != status::success;
+         on_.driver().call().address_of_host(&unused, const_cast<void*>(memory), 0) != status::success;
 }
 
 RILL_CUDA_INLINE bool staging::prepare() {
@@ -64,6 +69,12 @@ RILL_CUDA_INLINE bool staging::prepare() {
   if (!buffers_ && on_.driver().call().allocate_host(&made, 2 * detail::staged_at_once, 0) == status::success)
     buffers_ = static_cast<std::byte*>(made);
   return buffers_ != nullptr;
+}
+
+RILL_CUDA_INLINE std::byte* staging::buffer(unsigned which) const { return buffers_ + which * detail::staged_at_once; }
+// Also for the copies of an earlier call, which may have failed before they were done.
+RILL_CUDA_INLINE void staging::wait_for(unsigned which) const {
+  on_.driver()(on_.driver().call().wait_for_event, copied_[which].get());
 }
 
 RILL_CUDA_INLINE bool staging::write(void* to, void const* from, std::size_t bytes, stream_handle on) {
@@ -75,12 +86,33 @@ RILL_CUDA_INLINE bool staging::write(void* to, void const* from, std::size_t byt
   unsigned which = 0;
   for (std::size_t at = 0; at < bytes; at += detail::staged_at_once, which ^= 1) {
     auto const n = std::min(detail::staged_at_once, bytes - at);
-    auto* const buffer = buffers_ + which * detail::staged_at_once;
-    driver(driver.call().wait_for_event, read_[which].get());  // also for an earlier call, which may have failed
-    std::memcpy(buffer, source + at, n);
-    driver(driver.call().copy_in, target + at, static_cast<void const*>(buffer), n, on);
-    read_[which].record(on);
+    wait_for(which);
+    std::memcpy(buffer(which), source + at, n);
+    driver(driver.call().copy_in, target + at, static_cast<void const*>(buffer(which)), n, on);
+    copied_[which].record(on);
   }
+  return true;
+}
+
+RILL_CUDA_INLINE bool staging::read(void* to, void const* from, std::size_t bytes, stream_handle on) {
+  std::lock_guard const lock(mutex_);
+  if (!prepare()) return false;
+  auto const& driver = on_.driver();
+  auto const source = std::bit_cast<address>(from);
+  auto const take = [&](unsigned which, std::size_t at) {
+    wait_for(which);
+    std::memcpy(static_cast<std::byte*>(to) + at, buffer(which), std::min(detail::staged_at_once, bytes - at));
+  };
+  unsigned which = 0;
+  std::size_t at = 0;
+  for (; at < bytes; at += detail::staged_at_once, which ^= 1) {
+    wait_for(which);
+    driver(driver.call().copy_out, static_cast<void*>(buffer(which)), source + at,
+           std::min(detail::staged_at_once, bytes - at), on);
+    copied_[which].record(on);
+    if (at != 0) take(which ^ 1, at - detail::staged_at_once);
+  }
+  take(which ^ 1, at - detail::staged_at_once);
   return true;
 }
 
