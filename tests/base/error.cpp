@@ -44,6 +44,19 @@ TEST(error, can_be_shown_whatever_it_quotes) {
   EXPECT_EQ(e.message(), sentence);
 }
 
+TEST(error, has_a_cause_which_is_its_own_unless_that_is_said) {
+  EXPECT_EQ(error(code::unavailable, "why").cause(), cause::own);
+  EXPECT_EQ(error::no_memory().cause(), cause::own);
+  error const e({code::unavailable, cause::lost}, std::string("why"), "a/b");
+  EXPECT_EQ(e.cause(), cause::lost);
+  EXPECT_STREQ(e.what(), "unavailable: node 'a/b': why");
+  error const more(e.kind(), e.message() + ", on 'c'");
+  EXPECT_EQ(more.code(), code::unavailable);
+  EXPECT_EQ(more.cause(), cause::lost);
+  EXPECT_EQ(failed({code::aborted, cause::derived}, {"a", "b"})->cause(), cause::derived);
+  static_assert(name(cause::own) == "own" && name(cause::derived) == "derived");
+}
+
 TEST(error, has_a_name_for_every_code) {
   EXPECT_EQ(name(code::invalid_argument), "invalid_argument");
   EXPECT_EQ(name(code::internal), "internal");

@@ -79,7 +79,7 @@ std::vector<std::string> seeds() {
                             std::string(36, 'x'), "body")),
           with(1, a_share()),
           with(2, body_of(hello)),
-          with(3, body_of(error_body{1, 2, "why", "node"})),
+          with(3, body_of(error_body{1, 2, 1, "why", "node"})),
           with(4, body_of(values_body{1, {"a", "b"}})),
           with(5, body_of(add_body{1, 2, "share"})),
           with(6, body_of(rill::net::run_body{.call = 1, .share = 2, .watched = true})),

@@ -46,6 +46,7 @@ class bad_network : public testing::Test {
         lost = false;
       } catch (error const& e) {
         ASSERT_EQ(e.code(), code::unavailable) << e.what();
+        ASSERT_EQ(e.cause(), cause::lost) << e.what();
       }
   }
 };

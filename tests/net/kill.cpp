@@ -129,6 +129,7 @@ class killed : public testing::Test {
         return f();
       } catch (error const& e) {
         ASSERT_EQ(e.code(), code::unavailable) << e.what();
+        ASSERT_EQ(e.cause(), cause::lost) << e.what();
         std::this_thread::sleep_for(10ms);
       }
   }
@@ -207,6 +208,7 @@ TEST_F(killed, processes_fail_their_steps_and_leave_nothing) {
       longest = std::max<std::chrono::duration<double>>(longest, std::chrono::steady_clock::now() - killed_at.load());
       kills.join();
       EXPECT_EQ(why->code(), code::unavailable) << why->what();
+      EXPECT_EQ(why->cause(), cause::lost) << why->what();
       EXPECT_NE(std::string(why->what()).find(tasks[victim]), std::string::npos) << why->what();
       grown[victim] = {};
       start(victim);

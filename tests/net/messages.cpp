@@ -23,7 +23,7 @@ void for_each_body(auto const& f) {
   hello.tasks = {hello.task, device_name::parse("/job:ps/task:1")};
   hello.addresses = {"127.0.0.1:7000", "unix:/tmp/x"};
   f(hello);
-  f(error_body{.call = 1, .code = 2, .message = "why", .node = "node"});
+  f(error_body{.call = 1, .code = 2, .cause = 1, .message = "why", .node = "node"});
   f(values_body{.call = 1, .variables = {"a", "b"}});
   f(add_body{.call = 1, .share = 2, .bytes = "a share"});
   f(share_body{.share = 2});
@@ -72,12 +72,15 @@ TEST(messages, with_any_bit_changed_are_refused_or_are_others) {
 }
 
 TEST(messages, say_errors_as_they_were) {
-  error const e(code::not_found, "it is not there", "a node");
+  error const e({code::not_found, cause::lost}, std::string("it is not there"), "a node");
   auto const again = as_error(read_again<error_body>(body_of(as_body(3, e))));
   EXPECT_EQ(again.code(), e.code());
+  EXPECT_EQ(again.cause(), e.cause());
   EXPECT_EQ(again.message(), e.message());
   EXPECT_EQ(again.node(), e.node());
-  EXPECT_EQ(as_error({.code = 200, .message = "of a later version"}).code(), code::internal);
+  auto const later = as_error({.code = 200, .cause = 200, .message = "of a later version"});
+  EXPECT_EQ(later.code(), code::internal);
+  EXPECT_EQ(later.cause(), cause::own);
 }
 
 TEST(messages, belong_to_the_call_whose_number_they_begin_with) {

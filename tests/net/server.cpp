@@ -433,6 +433,36 @@ TEST(server, a_task_that_has_left_is_missed_only_by_steps_that_may_need_it) {
   EXPECT_NE(text.find("/job:ps/task:1"), std::string::npos) << text;
 }
 
+TEST(server, what_ended_a_step_is_told_apart_by_its_cause) {
+  served_cluster c({{"worker", 2}});
+  graph g;
+  auto const q = fifo_queue<of<float>>(g, {.capacity = 2}, "q");
+  auto const x = placeholder<float>(g, "x");
+  auto const taken = g.on("/job:worker/task:1", [&] { return check_numerics(dequeue(q), "it is bad"); });
+  auto const y = g.on("/job:worker/task:0", [&] { return taken + 1.f; });
+  auto const put = q.enqueue(x);
+  session s{g, connect(c.address(0), test::quick())};
+  auto const causes = [&](auto const& f) {
+    auto const e = error_of(f);
+    return std::pair(e.code(), e.cause());
+  };
+  auto const waiting = [&](auto const& then) {
+    return std::jthread([&c, then] {
+      for (int i = 0; i < 5000 && c[1].status().find("waits for the queue 'q'") == std::string::npos; ++i)
+        std::this_thread::sleep_for(5ms);
+      then();
+    });
+  };
+  s.run({{x, std::numeric_limits<float>::infinity()}}, put);
+  EXPECT_EQ(causes([&] { s.run(y); }), std::pair(code::invalid_argument, cause::own));
+  EXPECT_EQ(causes([&] { s.run(y, timeout(200ms)); }), std::pair(code::deadline_exceeded, cause::asked_for));
+  std::stop_source stop;
+  auto const stops = waiting([&] { stop.request_stop(); });
+  EXPECT_EQ(causes([&] { s.run(y, stop.get_token()); }), std::pair(code::cancelled, cause::asked_for));
+  auto const ends = waiting([&] { c.end(1); });
+  EXPECT_EQ(causes([&] { s.run(y); }), std::pair(code::unavailable, cause::lost));
+}
+
 TEST(server, a_deadline_ends_a_step_on_all_tasks) {
   served_cluster c({{"worker", 2}});
   graph g;

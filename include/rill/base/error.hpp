@@ -1,4 +1,4 @@
-// The exception type of rill: a code, a sentence, and the node and device at which the error happened.
+// The exception type of rill: a code, a cause, a sentence, and the node and device at which the error happened.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -48,19 +48,45 @@ constexpr std::string_view name(code c) {
   return names[static_cast<std::size_t>(c)];
 }
 
-/// An error of rill: a code, a sentence (what was expected, what came, what to do), and the node and the device, if the
-/// error has them. Copies share one allocation, so throwing an error again allocates nothing.
+/// Why there was a failure: with the code it tells whether to go on, to wait, or to ask the user.
+enum class cause : std::uint8_t {
+  own,        ///< the program, its input or a resource was not as it has to be
+  lost,       ///< another process, or a device, was lost or can't be reached
+  asked_for,  ///< the step was stopped or ran past its deadline, as its caller wished
+  derived,    ///< something else ended, for a reason that another failure says
+};
+
+/// Returns the cause's name.
+constexpr std::string_view name(cause c) {
+  constexpr std::string_view names[] = {"own", "lost", "asked_for", "derived"};
+  return names[static_cast<std::size_t>(c)];
+}
+
+/// What kind of failure it is: a code, and the failure's cause.
+struct error_kind {
+  rill::code code;
+  rill::cause cause;
+
+  constexpr error_kind(rill::code c, rill::cause why = rill::cause::own) noexcept : code(c), cause(why) {}
+};
+
+/// An error of rill: a code, its cause, a sentence (what was expected, what came, what to do), and the node and the
+/// device, if the error has them. Copies share one allocation, so throwing an error again allocates nothing.
 class error : public std::exception {
  public:
   /// If memory for the sentence can't be allocated, the error says "no memory" instead.
-  error(rill::code what_kind, std::string sentence, std::string at = {}, std::string device = {}) noexcept;
+  error(error_kind what_kind, std::string sentence, std::string at = {}, std::string device = {}) noexcept;
   /// The same for a literal, which is copied here, so that a lack of memory can't escape from the copy.
-  error(rill::code what_kind, char const* sentence) noexcept;
+  error(error_kind what_kind, char const* sentence) noexcept;
   /// Returns the error "no memory", which allocates nothing.
   static error no_memory() noexcept { return {}; }
 
   /// Returns what kind of failure it is.
-  rill::code code() const noexcept { return about_ ? about_->code : code::resource_exhausted; }
+  rill::code code() const noexcept { return kind().code; }
+  /// Returns why there was a failure.
+  rill::cause cause() const noexcept { return kind().cause; }
+  /// Returns both. Whoever adds to the sentence of an error makes another one of this kind.
+  error_kind kind() const noexcept { return about_ ? about_->kind : error_kind(rill::code::resource_exhausted); }
   /// Returns the sentence without code and node.
   std::string const& message() const noexcept;
   /// Returns the name of the node that failed; empty if the error belongs to no node.
@@ -74,7 +100,7 @@ class error : public std::exception {
   friend class detail::placed_errors;
   error() noexcept = default;
   struct about {
-    rill::code code;
+    error_kind kind;
     std::string message, node, device, text;
   };
   std::shared_ptr<about const> about_;  // null: no memory
@@ -102,17 +128,18 @@ class placed_errors {
 }  // namespace detail
 
 #if RILL_RUNTIME
-RILL_INLINE error::error(rill::code what_kind, std::string sentence, std::string at, std::string device) noexcept {
+RILL_INLINE error::error(error_kind what_kind, std::string sentence, std::string at, std::string device) noexcept {
   try {
     auto where = at.empty() ? std::string() : "node '" + at + "'";
     if (!device.empty()) where += (where.empty() ? "on " : " on ") + device;
-    auto text = readable(std::string(rill::name(what_kind)) + ": " + (where.empty() ? "" : where + ": ") + sentence);
+    auto text =
+        readable(std::string(rill::name(what_kind.code)) + ": " + (where.empty() ? "" : where + ": ") + sentence);
     about_ = std::make_shared<about const>(
         about{what_kind, std::move(sentence), std::move(at), std::move(device), std::move(text)});
   } catch (std::bad_alloc const&) {
   }
 }
-RILL_INLINE error::error(rill::code what_kind, char const* sentence) noexcept {
+RILL_INLINE error::error(error_kind what_kind, char const* sentence) noexcept {
   try {
     *this = error(what_kind, std::string(sentence));
   } catch (std::bad_alloc const&) {
@@ -138,9 +165,9 @@ using failure = std::shared_ptr<error const>;
 
 /// Returns the error as a failure.
 failure as_failure(error e) noexcept;
-failure failed(code c, std::string sentence) noexcept;
+failure failed(error_kind what_kind, std::string sentence) noexcept;
 /// The same, with a sentence in pieces; returns "no memory" if memory to join them can't be allocated.
-failure failed(code c, std::initializer_list<std::string_view> pieces) noexcept;
+failure failed(error_kind what_kind, std::initializer_list<std::string_view> pieces) noexcept;
 
 /// Returns the exception that is being handled as a failure.
 failure caught_failure() noexcept;
@@ -176,11 +203,13 @@ RILL_INLINE failure as_failure(error e) noexcept {
   }
 }
 
-RILL_INLINE failure failed(code c, std::string sentence) noexcept { return as_failure(error(c, std::move(sentence))); }
-RILL_INLINE failure failed(code c, std::initializer_list<std::string_view> pieces) noexcept try {
+RILL_INLINE failure failed(error_kind what_kind, std::string sentence) noexcept {
+  return as_failure(error(what_kind, std::move(sentence)));
+}
+RILL_INLINE failure failed(error_kind what_kind, std::initializer_list<std::string_view> pieces) noexcept try {
   std::string sentence;
   for (auto const& p : pieces) sentence += p;
-  return failed(c, std::move(sentence));
+  return failed(what_kind, std::move(sentence));
 } catch (std::bad_alloc const&) {
   return as_failure(error::no_memory());
 }

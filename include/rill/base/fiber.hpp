@@ -60,7 +60,7 @@ class fiber {
     });
   } catch (error const& e) {
     inside_ = false;
-    throw error(e.code(), "a body that waits runs on its own thread, which could not be started: " + e.message());
+    throw error(e.kind(), "a body that waits runs on its own thread, which could not be started: " + e.message());
   }
 
   struct handover {

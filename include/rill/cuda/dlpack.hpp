@@ -144,7 +144,7 @@ RILL_CUDA_INLINE dlpack::managed_versioned* to_dlpack(tensor const& t, void* con
 
 RILL_CUDA_INLINE tensor from_dlpack(dlpack::managed_versioned* m, std::shared_ptr<gpu_device> const& on) try {
   expects(m != nullptr && on != nullptr, "from_dlpack needs a structure and a GPU, but got a null pointer");
-  if (auto const why = on->absence()) throw error(why->code(), why->message(), {}, on->name());
+  if (auto const why = on->absence()) throw error(why->kind(), why->message(), {}, on->name());
   auto const& a = m->array;
   auto const& space = static_cast<cuda::gpu_space const&>(*on->memory().space());
   auto const element = dlpack::detail::element_for(a.type);

@@ -33,8 +33,9 @@ class driver {
   }
 
  private:
-  static code kind_of(status result) noexcept {
-    return result == status::out_of_memory ? code::resource_exhausted : code::unavailable;
+  static error_kind kind_of(status result) noexcept {
+    if (result == status::out_of_memory) return code::resource_exhausted;
+    return {code::unavailable, cause::lost};
   }
 
   library library_;

@@ -229,7 +229,7 @@ RILL_CUDA_INLINE stream& gpu_device::compute() noexcept {
   return *in_;  // its work is told that the GPU is absent
 }
 RILL_CUDA_INLINE gpu_device::parts& gpu_device::present() const {
-  if (!parts_) throw error(why_->code(), why_->message(), {}, name_);
+  if (!parts_) throw error(why_->kind(), why_->message(), {}, name_);
   return *parts_;
 }
 RILL_CUDA_INLINE allocator& gpu_device::memory() noexcept {

@@ -57,7 +57,7 @@ class emulated_accelerator final : public device {
 
  private:
   class space;
-  failure lost() const { return failed(code::unavailable, {"the device '", name_, "' was lost"}); }
+  failure lost() const { return failed({code::unavailable, cause::lost}, {"the device '", name_, "' was lost"}); }
 
   std::string name_;
   emulated_options options_;

@@ -34,13 +34,13 @@ using log_callback = std::function<void(std::string_view)>;
 
 /// What a step ends with when it is cancelled, and when its time is over.
 inline error step_cancelled() noexcept try {
-  return error(code::cancelled, "the step was cancelled");
+  return error({code::cancelled, cause::asked_for}, "the step was cancelled");
 } catch (std::bad_alloc const&) {
   return error::no_memory();
 }
 /// Returns what a step ends with when its time is over.
 inline error step_too_late() noexcept try {
-  return error(code::deadline_exceeded, "the step ran past its deadline");
+  return error({code::deadline_exceeded, cause::asked_for}, "the step ran past its deadline");
 } catch (std::bad_alloc const&) {
   return error::no_memory();
 }

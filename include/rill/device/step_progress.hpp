@@ -49,7 +49,7 @@ class step_progress {
   /// A node has failed. The first failure is kept, but for that of nodes that were told to end; others may run for
   /// long.
   void fail(failure why) {
-    if (why->code() == code::cancelled || why->code() == code::deadline_exceeded) return;
+    if (why->cause() == cause::asked_for) return;
     std::lock_guard lock(mutex_);
     if (!why_) why_ = std::move(why);
   }

@@ -76,7 +76,7 @@ RILL_INLINE void check_device(node const& n) {
   try {
     text = device_name::parse(n.device).text();
   } catch (error const& e) {
-    throw error(e.code(), e.message(), n.name);
+    throw error(e.kind(), e.message(), n.name);
   }
   if (text != n.device)
     throw error(code::invalid_argument, "expected a device's name in full, '" + text + "', got '" + n.device + "'",

@@ -65,10 +65,10 @@ RILL_INLINE void infer_outputs(node const& n, std::span<type const> inputs, std:
   try {
     n.op->infer(n.attributes, inputs, outputs);
   } catch (error const& e) {
-    if (!e.node().empty()) throw error(e.code(), "in a body, node '" + e.node() + "': " + e.message(), n.name);
+    if (!e.node().empty()) throw error(e.kind(), "in a body, node '" + e.node() + "': " + e.message(), n.name);
     std::string came;
     for (auto const& t : inputs) came += (came.empty() ? " (" : ", ") + t.text();
-    throw error(e.code(), e.message() + (came.empty() ? "" : came + ")"), n.name);
+    throw error(e.kind(), e.message() + (came.empty() ? "" : came + ")"), n.name);
   }
   if (outputs.size() > max_ports)
     throw error(code::invalid_argument, "a node has at most " + std::to_string(max_ports) + " outputs", n.name);

@@ -72,7 +72,7 @@ template <class F> auto naming(std::filesystem::path const& path, F f) {
     return f();
   } catch (error const& e) {
     if (e.message().find(path.string()) != std::string::npos) throw;
-    throw error(e.code(), "'" + path.string() + "': " + e.message());
+    throw error(e.kind(), "'" + path.string() + "': " + e.message());
   }
 }
 

@@ -335,7 +335,7 @@ RILL_IO_INLINE std::optional<std::vector<named_tensor>> json_line_reader::next()
       return parse_json_line(*line);
     } catch (error const& e) {
       seek(before);
-      throw error(e.code(), "'" + name() + "', line " + std::to_string(before.record + 1) + ": " + e.message());
+      throw error(e.kind(), "'" + name() + "', line " + std::to_string(before.record + 1) + ": " + e.message());
     }
   }
   return std::nullopt;

@@ -53,7 +53,7 @@ RILL_IO_INLINE std::vector<named_tensor> parse_npz(std::string_view bytes, std::
     try {
       out.push_back({name, parse_npy(zip::contents(m, room))});
     } catch (error const& e) {
-      throw error(e.code(), "array '" + name + "': " + e.message());
+      throw error(e.kind(), "array '" + name + "': " + e.message());
     }
   }
   return out;

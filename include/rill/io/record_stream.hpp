@@ -23,14 +23,15 @@ namespace records {
 
 /// Throws an error such as "'train.tfrecord', record 3 at byte 120: the checksum of its bytes is wrong". Records count
 /// from 1.
-[[noreturn]] void fail(std::string_view file, record_position at, std::string const& why, code kind = code::data_loss);
+[[noreturn]] void fail(std::string_view file, record_position at, std::string const& why,
+                       error_kind kind = code::data_loss);
 
 /// Calls `f` and puts the position of a record before the sentence of its error.
 template <class F> auto naming(std::string_view file, record_position at, F f) {
   try {
     return f();
   } catch (error const& e) {
-    fail(file, at, e.message(), e.code());
+    fail(file, at, e.message(), e.kind());
   }
 }
 
@@ -76,7 +77,7 @@ class record_stream {
 
 namespace records {
 
-RILL_IO_INLINE void fail(std::string_view file, record_position at, std::string const& why, code kind) try {
+RILL_IO_INLINE void fail(std::string_view file, record_position at, std::string const& why, error_kind kind) try {
   throw error(kind, "'" + std::string(file) + "', record " + std::to_string(at.record + 1) + " at byte " +
                         std::to_string(at.byte) + ": " + why);
 } catch (...) {

@@ -19,7 +19,7 @@
 namespace rill::net {
 
 /// The version of the protocol. Processes with different ones do not talk with each other.
-inline constexpr std::uint32_t protocol = 2;
+inline constexpr std::uint32_t protocol = 3;
 inline constexpr std::string_view protocol_name = "rill:net";
 
 template <class T>
@@ -99,9 +99,9 @@ struct hello_body {
 struct error_body {
   static constexpr std::size_t most_bytes = std::size_t{64} << 10;  // of its text
   std::uint64_t call = 0;
-  std::uint8_t code = 0;
+  std::uint8_t code = 0, cause = 0;
   std::string message = {}, node = {};
-  auto fields() { return std::tie(call, code, message, node); }
+  auto fields() { return std::tie(call, code, cause, message, node); }
 };
 struct values_body {
   static constexpr std::size_t most = 100'000;  // names
@@ -222,12 +222,14 @@ struct moved_body {
 inline error_body as_body(std::uint64_t call, error const& e) {
   return {.call = call,
           .code = static_cast<std::uint8_t>(e.code()),
+          .cause = static_cast<std::uint8_t>(e.cause()),
           .message = e.message().substr(0, error_body::most_bytes),
           .node = e.node().substr(0, error_body::most_bytes)};
 }
 inline error as_error(error_body const& b) {
   auto const known = b.code <= static_cast<std::uint8_t>(code::internal);
-  return {known ? static_cast<code>(b.code) : code::internal, b.message, b.node};
+  auto const why = b.cause <= static_cast<std::uint8_t>(cause::derived) ? static_cast<cause>(b.cause) : cause::own;
+  return {{known ? static_cast<code>(b.code) : code::internal, why}, b.message, b.node};
 }
 
 /// Returns why the other side ends the connection: what a `refused` says.

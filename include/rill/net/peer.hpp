@@ -79,7 +79,7 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
     std::unique_lock lock(mutex_);
     auto const latest = deadline + 2 * network_->options().connect_timeout;  // of the attempt that is under way then
     if (!changed_.wait_until(lock, latest, [&] { return ready_ || !connecting_; }))
-      throw error(code::unavailable, text() + ": it did not answer in time");
+      throw error({code::unavailable, cause::lost}, text() + ": it did not answer in time");
     if (!ready_) throw error(*why_);
     return hello_;
   }
@@ -169,7 +169,7 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
     std::lock_guard lock(mutex_);
     return left_;
   }
-  static failure not_needed() { return failed(code::cancelled, "it is not needed any more"); }
+  static failure not_needed() { return failed({code::cancelled, cause::derived}, "it is not needed any more"); }
   void expect_hello(std::shared_ptr<link> const& l) {
     auto const timer = std::make_shared<asio::steady_timer>(network_->io(), network_->options().connect_timeout);
     timer->async_wait([mine = weak_from_this(), timer, of = std::weak_ptr(l)](std::error_code) {
@@ -298,8 +298,10 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
     auto const timer = std::make_shared<asio::steady_timer>(network_->io(), std::chrono::milliseconds(50));
     timer->async_wait([self = shared_from_this(), timer](std::error_code) { self->try_to_connect(); });
   }
+  // What ends a connection takes the other process away, unless nobody needs it.
   failure named(error const& why) const noexcept try {
-    return as_failure(error(why.code(), text() + ": " + why.message(), why.node()));
+    auto const of = why.cause() == cause::derived ? cause::derived : cause::lost;
+    return as_failure(error({why.code(), of}, text() + ": " + why.message(), why.node()));
   } catch (...) {
     return caught_failure();
   }

@@ -96,8 +96,7 @@ class remote_run : public std::enable_shared_from_this<remote_run> {
     }
     stops_.reset();
     stop_reporting();
-    if (why && (why->code() == code::unavailable || why->code() == code::data_loss))
-      net_->steps().fail_on_wire(with_.id, with_.step, why);
+    if (why && why->cause() == cause::lost) net_->steps().fail_on_wire(with_.id, with_.step, why);
     if (!why) why = std::move(note_failed_);
     std::exchange(done_, {})(std::move(results), std::move(why));
   }
@@ -138,7 +137,7 @@ class remote_run : public std::enable_shared_from_this<remote_run> {
     }
     at_->forget(call_);
     auto const why =
-        failed(code::cancelled,
+        failed(step_cancelled().kind(),
                {step_cancelled().message(), ", and ", at_->text(), " has not ended its share within ",
                 seconds_text(net_->options().stop_timeout), words.empty() ? "" : ": it says that it ", words});
     in_order([self = shared_from_this(), why] { self->end({}, why); });

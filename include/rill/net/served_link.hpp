@@ -158,7 +158,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     }
     if (greeted_) {
       of_->connected_clients -= is_client();
-      auto const named = failed(why->code(), {name_of_other(), ": ", why->message()});
+      auto const named = failed({why->code(), cause::lost}, {name_of_other(), ": ", why->message()});
       of_->steps->drop_master(who_.process, named);
       if (!is_client()) of_->guests.left(who_.task);
     }
@@ -271,7 +271,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     try {
       return share_from_bytes(bytes, allowed);
     } catch (error const& e) {
-      throw error(e.code(), e.message() + ", on " + of_->here->name().text(), e.node());
+      throw error(e.kind(), e.message() + ", on " + of_->here->name().text(), e.node());
     }
   }
   void drop(message const& m) {
@@ -294,7 +294,8 @@ class served_link final : public link_handler, public std::enable_shared_from_th
     auto const mine = runs_.at(asked.call);
     ++of_->runs;
     try {
-      if (of_->is_to_end) throw error(code::unavailable, "the task " + of_->here->name().text() + " is about to end");
+      if (of_->is_to_end)
+        throw error({code::unavailable, cause::lost}, "the task " + of_->here->name().text() + " is about to end");
       auto const what = find(asked.share);
       auto begin = [self = shared_from_this(), asked, what, mine, fed = std::move(m.tensors)]() mutable {
         self->start_run(asked, what, mine, std::move(fed));
@@ -474,7 +475,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
   void tell_status(std::uint64_t call, std::vector<lasting> const& all, failure why) {
     if (why) {
       auto const where = why->device().empty() ? of_->here->name().text() : why->device();
-      why = as_failure(error(why->code(), why->message() + ", on " + where, why->node()));
+      why = as_failure(error(why->kind(), why->message() + ", on " + where, why->node()));
     }
     link_->send({.kind = message_kind::status, .body = body_of(as_status(call, all, why))});
   }

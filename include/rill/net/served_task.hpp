@@ -73,7 +73,7 @@ inline failure bring_to_host(std::vector<tensor>& results, device_name const& ta
       t = t.to(host);
     } catch (...) {
       auto const why = caught_failure();
-      return failed(why->code(), {why->message(), ", on ", nested(task, device_name::parse(t.device())).text()});
+      return failed(why->kind(), {why->message(), ", on ", nested(task, device_name::parse(t.device())).text()});
     }
   return nullptr;
 } catch (...) {
@@ -82,9 +82,9 @@ inline failure bring_to_host(std::vector<tensor>& results, device_name const& ta
 
 /// What a share fails with that was stopped because a value was lost is the loss.
 inline failure cause_of(failure why, step_exchange const& step) {
-  if (!why || why->code() != code::cancelled) return why;
+  if (!why || why->cause() != cause::asked_for) return why;
   auto const lost = step.why();
-  return lost && lost->code() != code::aborted ? lost : why;
+  return lost && lost->cause() != cause::derived ? lost : why;
 }
 
 /// Ends a share that has run: calls `end` with its results. If it is not known yet whether what it has pushed is where
@@ -99,7 +99,7 @@ void end_run(step_exchange& step, std::vector<tensor> results, End end, Settle s
     end(std::move(*all), nullptr, true);
   };
   step.when_delivered(meanwhile, [=](failure why) {
-    if (*has_ended) return settle(why && why->code() != code::aborted ? std::move(why) : nullptr);
+    if (*has_ended) return settle(why && why->cause() != cause::derived ? std::move(why) : nullptr);
     end(why ? std::vector<tensor>() : std::move(*all), std::move(why), false);
   });
 }

@@ -249,9 +249,10 @@ RILL_NET_INLINE failure server::parts::absent(std::string_view job) const {
   if (!since || std::chrono::steady_clock::now() < *since + options.net.start_timeout) return nullptr;
   for (auto const& t : cluster.tasks())
     if (t.job == job && t != cluster.task && !here->guests.has_been(t))
-      return failed(code::unavailable, {t.text(),
-                                        " has never connected to this process, and the others of its job have "
-                                        "left: was it started?"});
+      return failed({code::unavailable, cause::lost},
+                    {t.text(),
+                     " has never connected to this process, and the others of its job have "
+                     "left: was it started?"});
   return nullptr;
 }
 RILL_NET_INLINE void server::stop() {

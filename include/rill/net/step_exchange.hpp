@@ -428,7 +428,7 @@ class step_table : public std::enable_shared_from_this<step_table> {
   /// What this task has sent and received last.
   recent_movements const& moved() const { return *moved_; }
 
-  static failure over() { return failed(code::aborted, "the step has ended"); }
+  static failure over() { return failed({code::aborted, cause::derived}, "the step has ended"); }
 
  private:
   using ended_steps = std::vector<std::shared_ptr<step_exchange>>;
@@ -441,7 +441,8 @@ class step_table : public std::enable_shared_from_this<step_table> {
   };
 
   static failure absent() {
-    return failed(code::unavailable, {"the process that has begun the step is not connected to this one"});
+    return failed({code::unavailable, cause::lost},
+                  {"the process that has begun the step is not connected to this one"});
   }
   // Until then a master may still connect, or a task may not know yet that it has left.
   std::chrono::nanoseconds patience() const {

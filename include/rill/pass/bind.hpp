@@ -87,7 +87,7 @@ inline void check_size(type const& t, std::string const& node) {
   try {
     if (t.is_known()) (void)checked_product(elements(t.shape()), static_cast<std::int64_t>(size_of(t.element)));
   } catch (error const& e) {
-    throw error(e.code(), "its result is too large, " + with_article(t) + ": " + e.message(), node);
+    throw error(e.kind(), "its result is too large, " + with_article(t) + ": " + e.message(), node);
   }
 }
 

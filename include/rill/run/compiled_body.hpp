@@ -292,7 +292,7 @@ class planned_functions final : public compiled_functions {
       if (forms == 0) throw;
       auto const innermost =
           e.message().rfind("in a body, node '");  // without the path through the function's calls of itself
-      throw error(e.code(), innermost == std::string::npos ? e.message() : e.message().substr(innermost), e.node());
+      throw error(e.kind(), innermost == std::string::npos ? e.message() : e.message().substr(innermost), e.node());
     } catch (...) {
       forget_from(made);
       throw;

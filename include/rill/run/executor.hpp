@@ -188,7 +188,7 @@ inline void drop_absent(session_options& o) {
   std::erase_if(o.devices, [&](auto const& d) {
     auto const why = d->absence();
     if (!why) return false;
-    if (!o.soft_placement) throw error(why->code(), why->message(), {}, d->name());
+    if (!o.soft_placement) throw error(why->kind(), why->message(), {}, d->name());
     if (o.log) o.log("the session does without the device '" + d->name() + "': " + why->message() + "\n");
     return true;
   });
@@ -398,7 +398,7 @@ RILL_INLINE expected<std::shared_ptr<compiled_step>> executor::find_to_start(run
   try {
     return find(r, &step);
   } catch (error const& e) {
-    if (e.code() != code::cancelled && e.code() != code::deadline_exceeded) throw;
+    if (e.cause() != cause::asked_for) throw;
     return as_failure(e);
   }
 }

@@ -190,7 +190,7 @@ RILL_INLINE program_body::program_body(subgraph const& sub, program const& p, al
   try {
     for (auto const& each : passes_of(p)) add_line(each.run, {each.operands.data(), each.arity}, each.result);
   } catch (error const& e) {
-    throw error(e.code(), e.message(), name_);
+    throw error(e.kind(), e.message(), name_);
   }
   for (auto r : p.outputs) {
     bool const made_there = r >= p.first_result() && std::find(written_.begin(), written_.end(), r) == written_.end();

@@ -152,7 +152,7 @@ RILL_INLINE void queue_runner::start(session& s, std::vector<operation> const& e
 }
 
 RILL_INLINE failure queue_runner::told(queue_state const& q, char const* what, error const& e) noexcept try {
-  return failed(e.code(),
+  return failed(e.kind(),
                 std::string("a thread that fills the queue '") + q.name() + "' " + what + detail::place_of(e));
 } catch (std::bad_alloc const&) {
   return as_failure(e);  // without memory for the sentence, dequeues get the original error

@@ -345,7 +345,7 @@ RILL_INLINE void session::wait_for_variables(std::chrono::nanoseconds time) try 
         throw error(code::deadline_exceeded,
                     "the variable '" + *missing + "' still has no value: which session runs rill::initializer?");
     } catch (error const& e) {
-      if (e.code() != code::unavailable || is_over) throw;  // a task that is started anew may be back
+      if (e.cause() != cause::lost || is_over) throw;  // a task that is started anew may be back
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }

@@ -74,7 +74,7 @@ struct worker::parts {
         soft_devices(o.devices, placement(true)),
         threads(o.threads > 0 ? o.threads : detail::available_processors()) {
     for (auto const& d : o.devices) {
-      if (auto const why = d->absence()) throw error(why->code(), why->message(), {}, d->name());
+      if (auto const why = d->absence()) throw error(why->kind(), why->message(), {}, d->name());
       state->keep(d);
     }
   }
@@ -88,7 +88,7 @@ struct worker::parts {
 
   /// Returns an error with the name of the task.
   error from_here(error const& e) const {
-    return {e.code(), e.message() + ", on " + (e.device().empty() ? name.text() : e.device()), e.node()};
+    return {e.kind(), e.message() + ", on " + (e.device().empty() ? name.text() : e.device()), e.node()};
   }
 
   plan_request planning(share_setting const& how, step_context const* step = nullptr) {

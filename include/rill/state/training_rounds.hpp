@@ -226,7 +226,7 @@ RILL_INLINE void training_rounds::give_up(round_request const& wanted, failure w
   auto const gone = detail::taken_from(waiting_, [&](auto const& r) { return &r == &wanted; });
   lock.unlock();
   if (gone.empty()) return;
-  detail::finish_all(gone, failed(why->code(), {why->message(), ", waiting for ", as_text()}));
+  detail::finish_all(gone, failed(why->kind(), {why->message(), ", waiting for ", as_text()}));
 }
 
 // Whether a round has ended since: those that began together have the same upper half (training_rounds::begin_anew).
@@ -339,7 +339,7 @@ RILL_INLINE void round_sum::give_up(round_request const& wanted, failure why) {
   auto const gone = detail::taken_from(waiting_, [&](auto const& r) { return &r == &wanted; });
   auto const who = missing();
   lock.unlock();
-  if (!gone.empty()) detail::finish_all(gone, failed(why->code(), {why->message(), ", waiting for ", who}));
+  if (!gone.empty()) detail::finish_all(gone, failed(why->kind(), {why->message(), ", waiting for ", who}));
 }
 
 RILL_INLINE std::string round_sum::missing() const {

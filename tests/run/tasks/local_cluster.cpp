@@ -134,6 +134,7 @@ TEST(local_cluster, an_error_names_the_node_and_the_task) {
   session s(g, cluster.target());
   auto const e = thrown_by([&] { s.run({{i, 7}}, y); });
   EXPECT_EQ(e.code(), code::invalid_argument) << e.what();
+  EXPECT_EQ(e.cause(), cause::own);
   EXPECT_NE(std::string(e.what()).find("/job:worker/task:1"), std::string::npos) << e.what();
   tensor const third = s.run({{i, 2}}, y);
   EXPECT_TRUE(same_bits(third, tensor(3.f)));
@@ -147,6 +148,12 @@ TEST(local_cluster, a_step_that_is_stopped_ends_on_all_tasks) {
   session s(g, cluster.target());
   auto const e = thrown_by([&] { s.run(y, timeout(std::chrono::milliseconds(50))); });
   EXPECT_EQ(e.code(), code::deadline_exceeded) << e.what();
+  EXPECT_EQ(e.cause(), cause::asked_for);
+  std::stop_source stop;
+  stop.request_stop();
+  auto const stopped = thrown_by([&] { s.run(y, stop.get_token()); });
+  EXPECT_EQ(stopped.code(), code::cancelled) << stopped.what();
+  EXPECT_EQ(stopped.cause(), cause::asked_for);
   s.run(q.enqueue(constant(g, 4.f)));
   EXPECT_EQ(s.run(y), 8.f);
 }

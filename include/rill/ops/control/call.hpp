@@ -117,7 +117,7 @@ RILL_INLINE error located(function_definition const& f, running_call const& call
   auto text = at != std::string::npos ? e.message().substr(at) : place_in(f, call.depth) + detail::place_of(e);
   auto const outermost = call.outermost();
   return detail::placed_errors::below(outermost < call.depth ? outermost : 0,
-                                      {e.code(), std::move(text), {}, e.device()});
+                                      {e.kind(), std::move(text), {}, e.device()});
 }
 
 }  // namespace calls

@@ -146,7 +146,7 @@ RILL_INLINE kernel branch::cpu(kernel_request const& r) {
       }
       if (detail::placed_errors::holds(e)) throw;
       auto const& side = sides[verdict];
-      throw error(e.code(), side.empty() ? std::string(e.message()) : side + detail::place_of(e), {}, e.device());
+      throw error(e.kind(), side.empty() ? std::string(e.message()) : side + detail::place_of(e), {}, e.device());
     }
   });
   k.allocates_outputs = run.open();

@@ -74,7 +74,7 @@ class loop_course {
       f();
     } catch (error const& e) {
       if (detail::placed_errors::holds(e)) throw;
-      throw error(e.code(), "in iteration " + std::to_string(step.iteration) + detail::place_of(e), {}, e.device());
+      throw error(e.kind(), "in iteration " + std::to_string(step.iteration) + detail::place_of(e), {}, e.device());
     }
   }
 

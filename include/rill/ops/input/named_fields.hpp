@@ -135,7 +135,7 @@ template <class F> class field_decoder {
     }
     return all;
   } catch (error const& e) {
-    throw error(e.code(), operation_ + ": string " + std::to_string(record) + ": " + e.message());
+    throw error(e.kind(), operation_ + ": string " + std::to_string(record) + ": " + e.message());
   }
 
   ops::field_decoding::attributes about_;

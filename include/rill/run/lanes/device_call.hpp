@@ -15,7 +15,7 @@ namespace rill::detail {
 /// Returns a failure with the full name of the device on which it was.
 inline failure failed_on(std::string const& device, failure why) noexcept try {
   if (!why || !why->device().empty()) return why;
-  return as_failure(error(why->code(), why->message(), why->node(), device));
+  return as_failure(error(why->kind(), why->message(), why->node(), device));
 } catch (std::bad_alloc const&) {
   return why;
 }

@@ -169,7 +169,7 @@ class kernel_selector {
     } catch (error const& e) {
       if (is_whole_step(n) || (is_deferred_piece(n) && !e.node().empty())) throw;  // it names a node that a user wrote
       auto const where = has_bodies(n) ? "in a body, node '" : "'";
-      throw error(e.code(), (e.node().empty() ? "" : where + e.node() + "': ") + e.message(), n.name, e.device());
+      throw error(e.kind(), (e.node().empty() ? "" : where + e.node() + "': ") + e.message(), n.name, e.device());
     }
   }
 

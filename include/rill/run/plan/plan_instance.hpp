@@ -30,7 +30,8 @@ namespace detail {
 /// from outside and names no node; the first kernel that fails by it replaces it and names the node.
 inline bool take_failure(failure& first, bool& met_nowhere, failure why) {
   bool const from_outside = std::exchange(met_nowhere, false);
-  if (first && !(from_outside && why->message().ends_with(first->message()))) return false;
+  bool const follows = first && why->cause() == cause::asked_for && why->code() == first->code();
+  if (first && !(from_outside && follows)) return false;
   return !std::exchange(first, std::move(why));
 }
 
@@ -217,7 +218,7 @@ class plan_instance {
       auto const& op = plan_->operations[at];  // some say themselves where in them it was
       if (plan_->instructions[at].run.names_nodes && !e.node().empty()) throw;
       if (op == primitive_region_op.name || (op == deferred_piece_op.name && !e.node().empty())) throw;
-      throw error(e.code(), e.message(), node, e.device());
+      throw error(e.kind(), e.message(), node, e.device());
     } catch (std::bad_alloc const&) {
       throw error(code::resource_exhausted, "no memory", node);
     } catch (std::system_error const& e) {
@@ -356,7 +357,7 @@ class plan_instance {
     try {
       make_room();
     } catch (error const& e) {
-      throw error(e.code(), e.message(), plan_->name(at), e.device());
+      throw error(e.kind(), e.message(), plan_->name(at), e.device());
     }
   }
 

@@ -24,7 +24,7 @@ inline failure placed(error const& e, lowered const& from, tokens::iteration con
   if (at == lowered::none) {
     if (!i->frame->outer) return as_failure(e);
     return as_failure(error(
-        e.code(), "in iteration " + std::to_string(i->index) + " of frame '" + i->layout->name + "': " + e.message(),
+        e.kind(), "in iteration " + std::to_string(i->index) + " of frame '" + i->layout->name + "': " + e.message(),
         e.node()));
   }
   auto text = is_primitive(from.subgraph[node]) ? ": " + e.message() : place_of(e);
@@ -38,7 +38,7 @@ inline failure placed(error const& e, lowered const& from, tokens::iteration con
     if (p.body == lowered::body::function && i->frame->outer) i = i->frame->outer;
     if (p.outer != lowered::none && !from.places[p.outer].is_unnamed()) text = ", node '" + p.name + "': " + text;
   }
-  return as_failure(error(e.code(), std::move(text)));
+  return as_failure(error(e.kind(), std::move(text)));
 } catch (std::bad_alloc const&) {
   return as_failure(e);
 }

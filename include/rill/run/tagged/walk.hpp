@@ -227,7 +227,7 @@ class tagged_walk : public std::enable_shared_from_this<tagged_walk> {
         call_->step.check();
       } catch (error const& e) {
         auto const node = t.at->layout->blocks[t.block].node;
-        fail(placed(error(e.code(), e.message(), plan_->source.subgraph[node].name), plan_->source, *t.at, node));
+        fail(placed(error(e.kind(), e.message(), plan_->source.subgraph[node].name), plan_->source, *t.at, node));
       }
     });
     return failure_ != nullptr;

@@ -237,7 +237,7 @@ class task_placer {
       try {
         have = asked[t].get();
       } catch (error const& e) {
-        if (e.code() != code::unavailable) throw;
+        if (e.cause() != cause::lost) throw;
         absent.emplace_back(t, e);
         continue;
       }

@@ -176,12 +176,13 @@ class remote_call final : public std::enable_shared_from_this<remote_call> {
     }
     stop_.request_stop();
   }
-  // The first failure is the step's: others may follow from it.
+  // The first failure is the step's, unless it follows from another one.
   void fail(failure why) noexcept {
     {
       std::lock_guard lock(mutex_);
       if (is_over_) return;
-      if (!why_) why_ = asked_ && why->code() == code::cancelled ? as_asked(*why) : std::move(why);
+      bool const is_first = !why_ || (why_->cause() == cause::derived && why->cause() != cause::derived);
+      if (is_first) why_ = asked_ && why->cause() == cause::asked_for ? as_asked(*why) : std::move(why);
     }
     stop_.request_stop();
   }
@@ -190,7 +191,7 @@ class remote_call final : public std::enable_shared_from_this<remote_call> {
     auto sentence = share.message();
     auto const told = step_cancelled().message();
     if (auto const at = sentence.find(told); at != sentence.npos) sentence.replace(at, told.size(), asked_->message());
-    return as_failure(error(asked_->code(), std::move(sentence), share.node()));
+    return as_failure(error(asked_->kind(), std::move(sentence), share.node()));
   } catch (...) {
     return caught_failure();
   }
