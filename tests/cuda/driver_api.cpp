@@ -56,7 +56,7 @@ template <> struct alike<pool_object, CUmemPoolHandle_st> : std::true_type {};
 template <> struct alike<nvrtc_program_object, _nvrtcProgram> : std::true_type {};
 template <> struct alike<uuid, CUuuid> : std::bool_constant<sizeof(uuid) == sizeof(CUuuid)> {};
 template <> struct alike<pool_properties, CUmemPoolProps> : std::true_type {};  // compared below
-template <> struct alike<pool_access, CUmemAccessDesc> : std::true_type {};     // so is this
+template <> struct alike<pool_access, CUmemAccessDesc> : std::true_type {};     // compared below, too
 static_assert(!alike<status(int*), CUresult(unsigned*)>::value && !alike<status(int), CUresult(int, int)>::value);
 
 static_assert(sizeof(pool_properties) == sizeof(CUmemPoolProps) && alignof(pool_properties) == alignof(CUmemPoolProps));

@@ -1473,8 +1473,8 @@ TEST_F(emulated_devices, copy_between_each_other_and_wait_for_each_other) {
     expect(cuda().make_stream_wait(streams[1], done, 0));
     expect(cuda().copy_out(&result, at[1], 4, streams[1]));
     expect(cuda().wait_for_stream(streams[1]));
-    // A pool is opened to other devices, not to its own.
-    pool_access const to[] = {{{1, 1}, 3}, {{1, 0}, 3}, {{1, 7}, 3}, {{1, 1}, 5}};
+    // A pool can be opened to other devices. Its own device can't lose access.
+    pool_access const to[] = {{{1, 1}, 3}, {{1, 0}, 0}, {{1, 7}, 3}, {{1, 1}, 5}};
     pool_handle pool = nullptr;
     pool_properties const properties{1, 0, {1, 0}, nullptr, 0, 0, {}};
     int can = -1;

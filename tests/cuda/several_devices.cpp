@@ -2,15 +2,19 @@
 // device.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "emulated.hpp"
+#include "rill/cuda/dlpack.hpp"
 #include "rill/cuda/gpu.hpp"
 #include "rill/rill.hpp"
 #include "rounding.hpp"
@@ -89,6 +93,80 @@ TEST_F(several_gpus, copy_from_each_other_without_the_host) {
   test::expect_the_hosts_numbers(s.run({{x, feed}}, z).to(host), here.run({{x, feed}}, z), "z");
   EXPECT_TRUE(same_bits(waves({3000}, 0.1).to(one).to(two), waves({3000}, 0.1)));
   EXPECT_TRUE(test::on_own_gpu() || copies() == before + 2);
+}
+
+using emulated_several_gpus = test::only_emulated<several_gpus>;
+
+TEST_F(emulated_several_gpus, copy_through_the_driver_where_they_may_not_access_each_other) {
+  auto const copies = [] { return RILL_EMULATED(rill_emulated_direct_copies)(); };
+  auto const before = copies();
+  RILL_EMULATED(rill_emulated_refuse_peers)(true);
+  EXPECT_TRUE(same_bits(waves({3000}, 0.1).to(gpu(0)).to(gpu(1)), waves({3000}, 0.1)));
+  RILL_EMULATED(rill_emulated_refuse_peers)(false);
+  EXPECT_EQ(copies(), before);
+}
+
+TEST_F(emulated_several_gpus, copy_from_devices_of_another_kind_through_the_host) {
+  auto const other = emulated("accelerator:0", {.peers = true});
+  EXPECT_TRUE(same_bits(waves({3000}, 0.1).to(other).to(gpu(0)).to(other), waves({3000}, 0.1)));
+}
+
+// A variable is unlocked before its update has run: a copy to another GPU waits for the update nevertheless.
+TEST_F(emulated_several_gpus, copy_what_a_kernel_is_still_to_write) {
+  auto const one = gpu(0), two = gpu(1);
+  graph g;
+  auto const w = g.on("gpu:0", [&] { return variable<float, 3>(g, "w", zeros()); });
+  auto const add = assign_add(w, constant<float, 3>(g, {1, 1, 1}));
+  auto const state = std::make_shared<container>();
+  session s{g, {.threads = 1, .state = state, .devices = {one, two}}};
+  s.run(initializer(g));
+  RILL_EMULATED(rill_emulated_hold_launch)(1);
+  auto const launched = RILL_EMULATED(rill_emulated_launches)();
+  auto step = std::async(std::launch::async, [&] { s.run(add); });
+  while (RILL_EMULATED(rill_emulated_launches)() == launched) std::this_thread::yield();
+  auto const value = state->find_variable("w")->read();
+  auto copy = std::async(std::launch::async, [&] { return value.to(two); });
+  EXPECT_EQ(copy.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  RILL_EMULATED(rill_emulated_release_launches)();
+  EXPECT_EQ(copy.get().to(host).at<float>(0), 1);
+  step.get();
+}
+
+// It also waits for a stream of another library that is still to write.
+TEST_F(emulated_several_gpus, copy_what_another_library_is_still_to_write) {
+  auto const one = gpu(0), two = gpu(1), producer = gpu(0);
+  auto const write = producer->find(
+      "#include \"rill/cuda/text/global.cuh\"\n"
+      "using namespace rill::text;\n"
+      "extern \"C\" __global__ void write(global<float> to) { to[0] = 7; }\n",
+      "write");
+  tensor made = tensor::copy<float>(std::vector<float>{1}, shape{1}).to(producer->memory());
+  auto* const lent = to_dlpack(made, nullptr);
+  cuda::card const card(std::make_shared<cuda::driver const>(), 0);
+  RILL_EMULATED(rill_emulated_hold_launch)(1);
+  {
+    auto const current = card.use();
+    void* to = made.storage().data();
+    void* parameters[] = {&to};
+    producer->launch(*write, {1, 1}, parameters);
+  }
+  tensor taken = from_dlpack(lent, one, producer->stream_of_kernels());
+  auto copy = std::async(std::launch::async, [&] { return taken.to(two); });
+  EXPECT_EQ(copy.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  RILL_EMULATED(rill_emulated_release_launches)();
+  EXPECT_EQ(copy.get().to(host).at<float>(0), 7);
+  taken = {};
+  auto const current = card.use();
+  producer->wait();
+}
+
+TEST_F(emulated_several_gpus, name_both_ends_of_a_copy_from_a_lost_one) {
+  auto const one = gpu(0), two = gpu(1);
+  tensor const there = waves({30}, 0.1).to(one);
+  ASSERT_TRUE(RILL_EMULATED(rill_emulated_lose_device)(0, cuda::status::ecc_uncorrectable));
+  auto const why = test::refusal([&] { there.to(two); });
+  EXPECT_EQ(why.code(), code::unavailable);
+  EXPECT_NE(why.message().find("in a copy from 'gpu:0' to 'gpu:1'"), std::string::npos) << why.what();
 }
 
 TEST_F(several_gpus, serve_two_devices_of_one_card) {

@@ -52,6 +52,7 @@ class card {
   std::string name() const;
   /// Returns its CUdevice.
   device_id id() const noexcept { return id_; }
+  /// Returns its CUcontext.
   context its_context() const noexcept { return context_; }
 
  private:

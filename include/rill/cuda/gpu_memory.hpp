@@ -13,12 +13,20 @@
 
 namespace rill::cuda {
 
-/// The copies between a GPU's memory, the host's and that of other GPUs. Each returns when the bytes are there.
+/// Copies between a GPU's memory and that of the host or of other GPUs. Each returns when the bytes are there.
 class gpu_space final : public memory_space {
  public:
   /// `name`: of the device, for errors; it must outlive this. `compute`: the stream of kernels.
   gpu_space(card const& on, std::string const& name, stream_handle compute)
-      : on_(on), name_(name), compute_(compute), in_(on), out_(on), unlocked_(on), staging_in_(on), staging_out_(on) {}
+      : on_(on),
+        name_(name),
+        compute_(compute),
+        in_(on),
+        out_(on),
+        unlocked_(on),
+        foreign_(on),
+        staging_in_(on),
+        staging_out_(on) {}
 
   std::string_view name() const noexcept override { return name_; }
   void write(void* to, void const* from, std::size_t bytes) override;
@@ -27,8 +35,8 @@ class gpu_space final : public memory_space {
   bool is_peer(memory_space const& other) const noexcept override;
   void copy_from(memory_space& other, void* to, void const* from, std::size_t bytes) override;
 
-  /// Sets the pool in which its tensors lie.
-  void lies_in(pool_handle pool) noexcept { pool_ = pool; }
+  /// Sets the pool that holds its tensors, before the first copy.
+  void set_pool(pool_handle pool) noexcept { pool_ = pool; }
   card const& on() const noexcept { return on_; }
   /// Makes copies from now on wait for the kernels that have been launched: called before a variable is unlocked that
   /// they write or read. Kernels that are launched later come after them anyway. The card's context must be current.
@@ -51,8 +59,9 @@ class gpu_space final : public memory_space {
   stream_handle compute_;
   stream_owner in_, out_;
   event_owner unlocked_;
+  event_owner foreign_;  // behind what other libraries' streams write here
   staging staging_in_, staging_out_;
-  std::atomic<bool> waits_{false};
+  std::atomic<bool> waits_{false}, has_foreign_{false};
   pool_handle pool_ = nullptr;
   std::mutex mutex_;
   std::set<device_id> opened_to_;
@@ -124,15 +133,20 @@ RILL_CUDA_INLINE bool gpu_space::is_peer(memory_space const& other) const noexce
 RILL_CUDA_INLINE void gpu_space::copy_from(memory_space& other, void* to, void const* from, std::size_t bytes) {
   if (!is_peer(other)) return memory_space::copy_from(other, to, from, bytes);
   auto& source = static_cast<gpu_space&>(other);
-  source.open_to(on_);
-  copy_on(in_, [&](driver const& d, stream_handle on) {
-    if (source.waits_.load(std::memory_order_acquire)) source.unlocked_.order_before(on);
-    d(d.call().copy_between, std::bit_cast<address>(to), on_.its_context(), std::bit_cast<address>(from),
-      source.on_.its_context(), bytes, on);
-  });
+  try {
+    copy_on(in_, [&](driver const& d, stream_handle on) {
+      source.open_to(on_);
+      if (source.waits_.load(std::memory_order_acquire)) source.unlocked_.order_before(on);
+      if (source.has_foreign_.load(std::memory_order_acquire)) source.foreign_.order_before(on);
+      d(d.call().copy_between, std::bit_cast<address>(to), on_.its_context(), std::bit_cast<address>(from),
+        source.on_.its_context(), bytes, on);
+    });
+  } catch (error const& e) {  // either GPU may be lost
+    throw error(e.kind(), e.message() + ", in a copy from '" + source.name_ + "' to '" + name_ + "'");
+  }
 }
-// Lets another GPU read the pool by itself, where the machine can do that. Elsewhere the driver copies in pieces
-// through the host's memory.
+// Opens the pool to another GPU, if the machine allows that, so that copies can be direct. If it fails, the driver
+// copies through the host.
 RILL_CUDA_INLINE void gpu_space::open_to(card const& other) {
   if (other.id() == on_.id()) return;
   std::lock_guard const lock(mutex_);
@@ -158,6 +172,8 @@ RILL_CUDA_INLINE void gpu_space::order_kernels_after(stream_handle other) {
   event_owner const written(on_);
   written.record(other);
   for (auto const stream : {compute_, in_.get(), out_.get()}) written.order_before(stream);
+  foreign_.record(out_.get());  // which waits for all of them
+  has_foreign_.store(true, std::memory_order_release);
 }
 RILL_CUDA_INLINE void gpu_space::wait_for_kernels() noexcept {
   on_.within([&] { return on_.driver().call().wait_for_stream(compute_); });
@@ -177,7 +193,7 @@ RILL_CUDA_INLINE gpu_memory::gpu_memory(card const& on, gpu_space& space, stream
     call.destroy_pool(pool_);
     on.driver().check(result, call.set_pool_attribute.symbol);
   }
-  space.lies_in(pool_);
+  space.set_pool(pool_);
 }
 RILL_CUDA_INLINE gpu_memory::~gpu_memory() {
   if (!on_.is_of_parent()) on_.driver().call().destroy_pool(pool_);  // a pool is of the GPU, not of the context

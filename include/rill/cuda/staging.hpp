@@ -1,5 +1,5 @@
-// Copies between a GPU and the host's ordinary memory. A GPU reads and writes page-locked memory alone, so they pass
-// through some.
+// Copies between a GPU and the host's ordinary memory. Of the host's memory a GPU reaches only what is page-locked, so
+// these copies pass through buffers of that.
 #pragma once
 #include <cstddef>
 #include <mutex>
@@ -23,7 +23,7 @@ class staging {
   /// Puts copies to the GPU on a stream, and returns when `from` has been read. Returns false, and does nothing, if
   /// there is no page-locked memory. The card's context must be current.
   bool write(void* to, void const* from, std::size_t bytes, stream_handle on);
-  /// The same for copies to the host: returns when they are done.
+  /// Copies to the host in the same way, and returns when `to` has all bytes.
   bool read(void* to, void const* from, std::size_t bytes, stream_handle on);
 
  private:
@@ -49,8 +49,8 @@ namespace rill::cuda {
 namespace detail {
 // The bytes of a buffer: at 10 GB/s the host fills it in 0.1 ms, many times what it takes to put a copy on a stream.
 inline constexpr std::size_t staged_at_once = std::size_t{1} << 20;
-// The driver copies up to 64 KiB aside itself, and returns without waiting for the stream (CUDA C++ Programming Guide,
-// "Asynchronous Concurrent Execution").
+// Smaller copies are left to the driver, which stages up to 64 KiB to the GPU itself, without waiting for the stream
+// (CUDA C++ Programming Guide, "Asynchronous Concurrent Execution").
 inline constexpr std::size_t least_staged = std::size_t{64} << 10;
 }  // namespace detail
 
@@ -72,7 +72,7 @@ RILL_CUDA_INLINE bool staging::prepare() {
 }
 
 RILL_CUDA_INLINE std::byte* staging::buffer(unsigned which) const { return buffers_ + which * detail::staged_at_once; }
-// Also for the copies of an earlier call, which may have failed before they were done.
+// Waits until the GPU is done with a buffer. An earlier call may have failed with copies still running.
 RILL_CUDA_INLINE void staging::wait_for(unsigned which) const {
   on_.driver()(on_.driver().call().wait_for_event, copied_[which].get());
 }

@@ -19,7 +19,7 @@ struct emulated_options {
   double bandwidth = 0;                       ///< bytes in a second between the host and it, each way
   std::size_t memory = std::size_t{1} << 30;  ///< bytes
   bool paced = false;                         ///< work takes its time of the host's clock as well, or longer
-  bool peers = false;                         ///< it copies from other devices with `peers` without the host's memory
+  bool peers = false;                         ///< copies between devices with `peers` don't pass through the host
 };
 
 /// The seconds that the work of each stream has taken at the set speeds.
@@ -78,6 +78,7 @@ inline std::shared_ptr<emulated_accelerator> emulated(std::string name, emulated
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -104,9 +105,12 @@ class emulated_accelerator::space final : public memory_space {
     return one && peers_ && one->peers_;
   }
   void copy_from(memory_space& other, void* to, void const* from, std::size_t n) override {
-    if (is_peer(other)) copy(to, from, n);
-    else memory_space::copy_from(other, to, from, n);
+    if (!is_peer(other)) return memory_space::copy_from(other, to, from, n);
+    if (static_cast<space&>(other).is_lost_)
+      throw error({code::unavailable, cause::lost}, "the device '" + std::string(other.name()) + "' was lost");
+    copy(to, from, n);
   }
+  void set_lost(bool lost) noexcept { is_lost_ = lost; }
 
   void* base() const noexcept {
     return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory_) | detail::untouchable);
@@ -123,6 +127,7 @@ class emulated_accelerator::space final : public memory_space {
   std::string const& name_;
   std::size_t bytes_;
   bool peers_;
+  std::atomic<bool> is_lost_{false};  // to peers
   void* memory_;
 };
 
@@ -141,9 +146,11 @@ RILL_INLINE emulated_accelerator::emulated_accelerator(std::string name, emulate
 RILL_INLINE emulated_accelerator::~emulated_accelerator() = default;
 
 RILL_INLINE void emulated_accelerator::lose() {
+  space_->set_lost(true);
   for (auto* each : {compute_.get(), in_.get(), out_.get()}) each->fail(lost());
 }
 RILL_INLINE void emulated_accelerator::recover() {
+  space_->set_lost(false);
   for (auto* each : {compute_.get(), in_.get(), out_.get()}) each->fail(nullptr);
 }
 

@@ -161,9 +161,9 @@ inline constexpr bool is_target =
 template <class F> inline constexpr bool is_fetch = is_target<F> || std::convertible_to<F const&, std::string_view>;
 template <class... X> inline constexpr bool is_fetch<outputs_of<X...>> = true;
 template <class... F> inline constexpr bool are_fetches = (is_fetch<F> && ...);
-/// Whether it may where the results don't matter.
+/// Whether an F may stand among the fetches of `explain` and `memory`, which return no results.
 template <class F> inline constexpr bool is_fetch_or_values = is_fetch<F> || std::same_as<F, std::vector<value>>;
-/// Whether all arguments but the last may; `start` calls the last when the step has ended.
+/// Whether all arguments but the last are fetches of a run; `start` calls the last when the step has ended.
 template <class Arguments, class Numbers> inline constexpr bool are_fetches_and_done = false;
 template <class... A, std::size_t... K>
 inline constexpr bool are_fetches_and_done<std::tuple<A...>, std::index_sequence<K...>> =

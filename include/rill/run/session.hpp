@@ -85,7 +85,7 @@ class session {
                   "run: operations and options may stand behind a vector of values; put other fetches into the vector");
     run_options how;
     auto r = request(how, feeds);
-    for (auto const& each : fetches) executor_.add_fetch(r, each);
+    add(r, how, fetches);
     (add(r, how, more), ...);
     auto step = how.begin();
     return executor_.run(r, step);
@@ -247,10 +247,9 @@ class session {
   template <class... F> std::string explain(std::span<feed const> feeds, F const&... fetches) {
     static_assert(detail::one_of_each<F...>, "a run has one timeout, one std::stop_token and one observer at the most");
     static_assert(detail::one_client<F...>, "a run has one client at the most");
-    static_assert(
-        ((detail::is_fetch_or_values<F> || std::same_as<F, stages>) && ...),
-        "explain: fetches are handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
-        "options are a timeout, a std::stop_token, an observe and a client, and the stages to explain");
+    static_assert(((detail::is_fetch_or_values<F> || std::same_as<F, stages>) && ...),
+                  "explain: fetches are handles, operations, names, rill::outputs(...) and vectors of rill::value; "
+                  "options are a timeout, a std::stop_token, an observe and a client, and the stages to explain");
     run_options how;
     auto r = request(how, feeds);
     auto which = stages::summary;
@@ -268,7 +267,7 @@ class session {
   /// known, else the least, with the nodes of which more is not known.
   template <class... F> memory_report memory(std::span<feed const> feeds, F const&... fetches) {
     static_assert((detail::is_fetch_or_values<F> && ...),
-                  "memory: fetches are handles, operations, names, rill::outputs(...) or one std::vector<rill::value>; "
+                  "memory: fetches are handles, operations, names, rill::outputs(...) and vectors of rill::value; "
                   "options are a timeout, a std::stop_token, an observe and a client");
     run_options how;
     auto r = request(how, feeds);

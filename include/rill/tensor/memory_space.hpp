@@ -24,9 +24,9 @@ class memory_space {
   virtual void read(void* to, void const* from, std::size_t bytes) = 0;
   /// Copies bytes within this memory; the ranges don't overlap.
   virtual void copy(void* to, void const* from, std::size_t bytes) = 0;
-  /// Whether `copy_from` another memory does not pass through the host's.
-  virtual bool is_peer(memory_space const&) const noexcept { return false; }
-  /// Copies bytes from another memory that is not the host's to this one: through the host's, unless it is a peer.
+  /// Whether `copy_from(other, …)` copies without passing through the host's memory.
+  virtual bool is_peer(memory_space const& /*other*/) const noexcept { return false; }
+  /// Copies bytes from another device's memory to this one. By default they pass through the host's memory.
   virtual void copy_from(memory_space& from_space, void* to, void const* from, std::size_t bytes);
 
  protected:

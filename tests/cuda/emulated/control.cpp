@@ -16,6 +16,7 @@ void rill_emulated_fail_launch(unsigned n) { fail_launch(n); }
 void rill_emulated_hold_launch(unsigned n) { hold_launch(n); }
 void rill_emulated_release_launches() { release_launches(); }
 unsigned long long rill_emulated_launches() { return launches(); }
+void rill_emulated_refuse_peers(bool refuse) { refuse_peers(refuse); }
 unsigned long long rill_emulated_direct_copies() { return direct_copies(); }
 
 bool rill_emulated_lose_device(int number, status error) try {

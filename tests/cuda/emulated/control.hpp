@@ -32,7 +32,9 @@ void rill_emulated_hold_launch(unsigned n);
 void rill_emulated_release_launches();
 /// Returns how many launches the driver has taken so far, done or not.
 unsigned long long rill_emulated_launches();
-/// Returns how many copies from one device to another one did not pass through the host.
+/// Devices can't access each other's memory from now on, or can.
+void rill_emulated_refuse_peers(bool refuse);
+/// Returns how many copies between devices were direct: the source's pool was open to the receiver.
 unsigned long long rill_emulated_direct_copies();
 /// All calls of the device's context fail with `error` until the context is released. Returns whether there is one.
 bool rill_emulated_lose_device(int device, rill::cuda::status error);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <span>
 #include <system_error>
@@ -217,7 +218,7 @@ status cuDeviceGetAttribute(int* to, device_attribute which, device_id id) {
 }
 
 status cuDeviceCanAccessPeer(int* to, device_id id, device_id peer) {
-  return guarded([&] { put(to, &device_of(id) == &device_of(peer) ? 0 : 1); });
+  return guarded([&] { put(to, &device_of(id) == &device_of(peer) || peers_are_refused() ? 0 : 1); });
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -299,7 +300,8 @@ status cuMemPoolSetAccess(pool_handle handle, rill::cuda::pool_access const* all
     for (auto const& each : std::span(all, count)) {
       auto const& other = device_of(each.location.id);
       expect(each.location.type == 1 && (each.flags == 0 || each.flags == 3), status::invalid_value);
-      expect(&other.memory != &pool->memory || each.flags != 0, status::invalid_device);  // not to its own device
+      expect(&other.memory != &pool->memory || each.flags != 0,
+             status::invalid_device);  // a pool's own device can't lose access
       pool->memory.set_access(*pool, other.number, each.flags != 0);
     }
   });
@@ -376,11 +378,14 @@ status cuMemcpyPeerAsync(address to, rill::cuda::context to_context, address fro
     auto& all = the_driver().contexts;
     auto const there = all.find(to_context, status::invalid_context);
     auto const here = all.find(from_context, status::invalid_context);
+    for (auto const& each : {there, here}) expect(each->error() == status::success, each->error());
     if (bytes == 0) return;
     current.enqueue(*stream, [to, there, from, here, bytes] {
       auto const &written = there->of().memory, &read = here->of().memory;
-      auto const held = written.in_use();
-      auto const other_held = &written == &read ? std::shared_lock<std::shared_mutex>() : read.in_use();
+      // Copies both ways lock in one order.
+      auto const [first, second] = std::minmax({&written, &read}, std::less<>());
+      auto const held = first->in_use();
+      auto const other_held = first == second ? std::shared_lock<std::shared_mutex>() : second->in_use();
       auto const host_held = page_locked().in_use();
       std::memmove(written.reach(to, bytes), read.reach(from, bytes), bytes);
       if (read.is_open_to(there->of().number, from)) count_direct_copy();

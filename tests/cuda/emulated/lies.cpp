@@ -13,6 +13,7 @@ struct lies {
   unsigned allocation = 0, page_locked = 0, launch = 0, hold = 0;  // how many calls remain until one fails
   unsigned holds = 0, released = 0;
   unsigned long long launches = 0, direct_copies = 0;
+  bool refuses_peers = false;
 };
 lies& told() {
   static auto& made = *new lies;
@@ -57,6 +58,14 @@ launch_fate fate_of_next_launch() {
 unsigned long long launches() {
   std::lock_guard const lock(told().mutex);
   return told().launches;
+}
+void refuse_peers(bool refuse) {
+  std::lock_guard const lock(told().mutex);
+  told().refuses_peers = refuse;
+}
+bool peers_are_refused() {
+  std::lock_guard const lock(told().mutex);
+  return told().refuses_peers;
 }
 void count_direct_copy() {
   std::lock_guard const lock(told().mutex);

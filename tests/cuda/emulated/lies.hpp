@@ -21,7 +21,9 @@ struct launch_fate {
 launch_fate fate_of_next_launch();
 /// Returns how many launches there were so far.
 unsigned long long launches();
-/// Counts a copy from one device to another that did not pass through the host.
+void refuse_peers(bool refuse);
+bool peers_are_refused();
+/// Counts a direct copy between devices.
 void count_direct_copy();
 unsigned long long direct_copies();
 /// Waits until launches were released after this hold, or `ended()`.

@@ -231,6 +231,12 @@ TEST(peers, pass_values_on_without_the_host) {
   EXPECT_HAS(error_text([&] { s.run({{x, feed}}, z); }), "the device 'accelerator:1' was lost");
   two->recover();
   EXPECT_TRUE(same_bits(s.run({{x, feed}}, z), here.run({{x, feed}}, z)));
+  tensor const there = feed.to(one);
+  one->lose();
+  EXPECT_HAS(error_text([&] { there.to(two); }), "the device 'accelerator:0' was lost");
+  EXPECT_HAS(error_text([&] { s.run({{x, feed}}, z); }), "the device 'accelerator:0' was lost");
+  one->recover();
+  EXPECT_TRUE(same_bits(there.to(two), feed));
 }
 
 TEST_F(placed_session, reads_a_first_value_in_a_body_where_the_step_puts_it) {

@@ -44,8 +44,8 @@ inline constexpr op_def copy_out_op{.name = "copy_out",
                                     .infer = detail::infer_transfer,
                                     .work = detail::transfer_work,
                                     .cpu = detail::copy_out_kernel};
-/// Copies a value from a device's memory to that of another, whose peer it is (memory_space::is_peer). Its attribute
-/// "from" is the number of the device that has it.
+/// Copies a value from a device's memory to that of a peer (memory_space::is_peer). The attribute "from" is the number
+/// of the source device.
 inline constexpr op_def copy_between_op{.name = "copy_between",
                                         .doc = "a value, copied from the memory of a device to that of another",
                                         .arity = 1,
@@ -79,7 +79,7 @@ inline double seconds_of_copy(device const& d, std::size_t bytes) {
   return speed > 0 ? static_cast<double>(bytes) / speed : 0;
 }
 
-// Returns the kernel of a node that copies to a device's memory. `copy(space, to, from, bytes)` copies.
+// Returns the kernel of a node that copies to a device's memory. `copy(space, to, from, bytes)` makes the copy.
 template <class F> kernel copying_to_device(kernel_request const& r, F copy) {
   auto& device = (*r.devices)[device_of(r.at)];
   kernel k([&device, copy, of = r.outputs[0], name = r.at.name](kernel_call const& call) {
