@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -54,7 +55,8 @@ class saver {
   saver(graph& g, std::filesystem::path directory, saver_options options = {},
         std::vector<variable_value> variables = {});
 
-  /// Saves the variables, the session's number of steps, the position and the metric; it does not count as a step. It
+  /// Saves the variables, the session's number of steps, the position and the metric; it does not count as a step.
+  /// Variables on tasks are read by one step of the session, which does count, and written by this process. It
   /// reads all variables, one after the other, before it writes the first. A checkpoint never mixes values from before
   /// and after a `restore`, but it may contain some updates of a step that another thread runs meanwhile. While it
   /// saves queues, the threads of queue runners pause between two of their steps. Throws error(deadline_exceeded) if a
@@ -68,7 +70,9 @@ class saver {
   /// error(data_loss) if a checksum is wrong. A float32 variable takes 16-bit floats, too. These errors
   /// leave the session unchanged. The session may serve meanwhile: all variables change at once, between steps. A step
   /// that began before continues with the old values; its later updates are lost, and `restore` does not wait for it.
-  /// (If the extents of a variable change, a step that begins at the same moment may fail with error(aborted).)
+  /// Variables on tasks are given their values by one step, which needs their first values in the graph; if it fails
+  /// halfway, because a task was lost for instance, restore again. (If the extents of a variable change, a step that
+  /// begins at the same moment may fail with error(aborted).)
   std::optional<checkpoint> restore(session& s, restore_names const& names = {});
   /// Restores the given checkpoint. To resume the input from it, call this before `start_input`. `names` selects and
   /// renames tensors, `[](auto& v) { return v == "head" ? std::nullopt : … }`; with `names`, queues stay as they are.
@@ -97,8 +101,12 @@ class saver {
 
   detail::checkpoint_retention retention() const { return {directory_, options_.name, options_.keep, options_.better}; }
 
-  /// Reads the variables, all from one version of the container.
+  /// The values of a checkpoint for variables.
+  using variable_values = std::vector<std::pair<saved_variable const*, tensor>>;
+
+  /// Reads the variables, all from one version of the container, or by one step on the tasks.
   std::vector<named_tensor> read_variables(session& s) const;
+  static void replace_on_tasks(session& s, variable_values const& values);
   std::vector<named_tensor> read_queues(session& s) const;
   /// Writes the shards, with the queues in the last file, and sets `c.shards`.
   void write(checkpoint& c, std::span<named_tensor const> variables, std::span<named_tensor const> queues) const;
@@ -184,9 +192,10 @@ RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::
   retention().sweep(before);
   std::vector<named_tensor> variables, queues;
   {
-    auto const pause = queues_.empty() ? nullptr : std::make_unique<input_pause>(s.state());
+    bool const has_queues = !queues_.empty() && s.state().has_values();
+    auto const pause = has_queues ? std::make_unique<input_pause>(s.state()) : nullptr;
     variables = read_variables(s);
-    queues = read_queues(s);
+    if (has_queues) queues = read_queues(s);
     // After the variables; else a saved step would run again with the same random numbers.
     c.steps = s.steps();
     c.draws = s.draws();
@@ -215,13 +224,26 @@ RILL_IO_INLINE std::optional<checkpoint> saver::restore(session& s, restore_name
 
 RILL_IO_INLINE void saver::restore(session& s, checkpoint const& from, restore_names const& names) try {
   opened_files files;
+  auto const found = look_up(from, names, files);
+  auto const read = [](found_tensor const& p, allocator& into) {
+    auto value = p.file->read(*p.entry, into);
+    return value.element() == p.variable->of.element ? value : detail::as_float32(value);
+  };
+  auto const set_counts = [&] {
+    s.set_steps(from.steps);
+    if (from.draws) s.set_draws(*from.draws);
+  };
+  if (!s.state().has_values()) {
+    variable_values values;
+    for (auto const& p : found) values.emplace_back(p.variable, read(p, host_allocator()));
+    replace_on_tasks(s, values);
+    return set_counts();
+  }
   std::vector<std::pair<std::shared_ptr<variable_state>, tensor>> values;
-  for (auto const& p : look_up(from, names, files)) {
+  for (auto const& p : found) {
     auto v = s.state().variable(p.variable->name, p.variable->of);
     auto& memory = s.executor().memory_of(*v);
-    auto value = p.file->read(*p.entry, memory.space() ? host_allocator() : memory);
-    if (value.element() != p.variable->of.element) value = detail::as_float32(value);
-    values.emplace_back(std::move(v), value.to(memory));
+    values.emplace_back(std::move(v), read(p, memory.space() ? host_allocator() : memory).to(memory));
   }
   auto contents = names ? std::map<std::string, queue_contents>() : look_up_queues(from);
   std::vector<std::pair<std::shared_ptr<queue_state>, queue_contents>> queues;
@@ -229,13 +251,49 @@ RILL_IO_INLINE void saver::restore(session& s, checkpoint const& from, restore_n
   auto const pause = queues.empty() ? nullptr : std::make_unique<input_pause>(s.state());
   s.state().replace(std::move(values));
   for (auto& [queue, c] : queues) queue->restore(std::move(c));
-  s.set_steps(from.steps);
-  if (from.draws) s.set_draws(*from.draws);
+  set_counts();
 } catch (...) {
   rethrow_as_error();
 }
 
+// The values are fed in place of the first values, which the assignments of these put where the variables lie. Two
+// variables of which one value is the first are assigned by two steps.
+RILL_IO_INLINE void saver::replace_on_tasks(session& s, variable_values const& values) {
+  auto& g = s.graph();
+  std::map<std::string, std::uint32_t> assignments;
+  for (auto const& i : g.initials()) assignments.emplace(g[i.variable].name, i.assignment);
+  for (auto const& [variable, _] : values)
+    if (!assignments.contains(variable->name))
+      throw error(code::failed_precondition,
+                  "a variable without a first value can't be restored on tasks: record an assignment of a placeholder",
+                  variable->name);
+  std::vector<feed> feeds;
+  std::vector<operation> assigned;
+  std::set<endpoint> fed;
+  auto const run = [&] {
+    if (!feeds.empty()) s.run(std::exchange(feeds, {}), std::exchange(assigned, {}));
+    fed.clear();
+  };
+  for (auto const& [variable, t] : values) {
+    auto const assignment = assignments.at(variable->name);
+    auto const first = g[assignment].inputs[1];
+    if (fed.contains(first)) run();
+    fed.insert(first);
+    feeds.emplace_back(value{&g, first.node, first.port}, t);
+    assigned.emplace_back(&g, assignment);
+  }
+  run();
+}
+
 RILL_IO_INLINE std::vector<named_tensor> saver::read_variables(session& s) const {
+  if (!s.state().has_values()) {
+    std::vector<std::string> names;
+    for (auto const& v : variables_) names.push_back(v.name);
+    auto values = s.run({}, names);
+    std::vector<named_tensor> all;
+    for (std::size_t i = 0; i < names.size(); ++i) all.push_back({names[i], std::move(values[i])});
+    return all;
+  }
   container::reading const of(s.state());
   std::vector<named_tensor> all;
   for (auto const& v : variables_)

@@ -1,0 +1,119 @@
+// Checkpoints of sessions on tasks.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/sentence.hpp"
+#include "io/scratch.hpp"
+#include "rill/io.hpp"
+#include "rill/rill.hpp"
+#include "train/workers.hpp"
+
+namespace rill {
+namespace {
+
+local_cluster cluster_of(int parameter_servers) {
+  return local_cluster({{"ps", static_cast<std::uint32_t>(parameter_servers)}, {"worker", 1}},
+                       [](device_name const&) { return task_options{.threads = 1}; });
+}
+
+// A network that draws random numbers, with slots of an optimizer, and a session that trains it.
+struct trainer {
+  test::network n{0.3};
+  operation step = adam{.rate = 0.05f}.minimize(n.loss);
+  session s;
+
+  explicit trainer(target const& where) : s(n.g, where) {}
+  trainer() : s(n.g, session_options{.threads = 1, .soft_placement = true}) {}
+  std::vector<tensor> run(int from, int to) {
+    std::vector<tensor> losses;
+    for (int i = from; i < to; ++i) {
+      auto const b = test::batch_of(0, i);
+      losses.push_back(s.run({{n.x, b.images}, {n.label, b.labels}}, n.loss, step));
+    }
+    return losses;
+  }
+};
+
+void expect_same(std::vector<tensor> const& a, std::vector<tensor> const& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i], b[i])) << i;
+}
+
+TEST(saver_on_tasks, goes_on_with_the_bits_of_a_run_that_never_stopped) {
+  scratch place;
+  auto const one = cluster_of(2), other = cluster_of(3), third = cluster_of(2);
+  trainer a(one.target()), undisturbed(third.target());
+  a.s.run(initializer(a.n.g)), undisturbed.s.run(initializer(undisturbed.n.g));
+  a.run(0, 3), undisturbed.run(0, 3);
+  auto const saved = saver(a.n.g, place / "run", {.shard_bytes = 200}).save(a.s, {1, 32});
+  trainer b(other.target());  // tasks without values, one more than before
+  auto const found = saver(b.n.g, place / "run").restore(b.s);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->position, (batch_position{1, 32}));
+  EXPECT_EQ(b.s.draws(), a.s.draws());
+  expect_same(b.run(3, 6), undisturbed.run(3, 6));
+  expect_same(b.n.variables(b.s), undisturbed.n.variables(undisturbed.s));
+}
+
+TEST(saver_on_tasks, restores_into_one_process_and_from_one) {
+  scratch place;
+  auto const tasks = cluster_of(2);
+  trainer a(tasks.target()), b;
+  a.s.run(initializer(a.n.g));
+  a.run(0, 3);
+  saver on_tasks(a.n.g, place / "run"), here(b.n.g, place / "run");
+  on_tasks.save(a.s);
+  ASSERT_TRUE(here.restore(b.s));
+  expect_same(a.run(3, 5), b.run(3, 5));
+  here.save(b.s);
+  a.run(5, 7);
+  ASSERT_TRUE(on_tasks.restore(a.s));
+  expect_same(a.run(5, 6), b.run(5, 6));
+  expect_same(a.n.variables(a.s), b.n.variables(b.s));
+}
+
+TEST(saver_on_tasks, restores_variables_that_begin_with_one_value) {
+  scratch place;
+  auto const tasks = cluster_of(2);
+  graph g;
+  auto const first = constant(g, vector<float>({1, 2}));
+  auto const a = g.on("/job:ps/task:0", [&] { return variable(first, "a"); });
+  auto const b = g.on("/job:ps/task:1", [&] { return variable(first, "b"); });
+  session s(g, tasks.target());
+  s.run(initializer(g));
+  s.run(assign(b, constant(g, vector<float>({3, 4}))));
+  saver saves(g, place / "run");
+  saves.save(s);
+  s.run(initializer(g));
+  ASSERT_TRUE(saves.restore(s));
+  EXPECT_TRUE(same_bits(s.run(a), vector<float>({1, 2})));
+  EXPECT_TRUE(same_bits(s.run(b), vector<float>({3, 4})));
+}
+
+TEST(saver_on_tasks, refuses_what_does_not_fit_and_changes_nothing) {
+  scratch place;
+  auto const tasks = cluster_of(1);
+  graph g;
+  auto const a = g.on("/job:ps", [&] { return variable(constant(g, 1.f), "a"); });
+  auto const b = g.on("/job:ps", [&] { return variable<float>(g, "b"); });
+  session s(g, tasks.target());
+  s.run(initializer(g));
+  s.run(assign(b, constant(g, 5.f)));
+  saver saves(g, place / "run");
+  saves.save(s);
+  s.run(assign(a, constant(g, 2.f)));
+  auto const text = sentence([&] { saves.restore(s); });
+  EXPECT_NE(text.find("node 'b': a variable without a first value can't be restored on tasks"), text.npos) << text;
+  EXPECT_EQ(s.run(a), 2.f);
+  auto const only_a = [](std::string const& name) { return name == "a" ? std::optional(name) : std::nullopt; };
+  EXPECT_TRUE(saves.restore(s, only_a));
+  EXPECT_EQ(s.run(a), 1.f);
+  auto const renamed = [](std::string const&) { return std::optional<std::string>("c"); };
+  EXPECT_NE(sentence([&] { saves.restore(s, renamed); }).find("has no tensor 'c'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rill
