@@ -13,4 +13,5 @@
 #include "rill/ops/input/decode_json.hpp"
 #include "rill/ops/input/reader.hpp"
 #include "rill/ops/list/io_operations.hpp"
+#include "rill/train/checkpoint_folder.hpp"
 #include "rill/train/saver.hpp"

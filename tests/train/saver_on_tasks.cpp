@@ -1,6 +1,10 @@
 // Checkpoints of sessions on tasks.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,9 +18,9 @@
 namespace rill {
 namespace {
 
-local_cluster cluster_of(int parameter_servers) {
+local_cluster cluster_of(int parameter_servers, std::shared_ptr<shard_store> const& checkpoints = {}) {
   return local_cluster({{"ps", static_cast<std::uint32_t>(parameter_servers)}, {"worker", 1}},
-                       [](device_name const&) { return task_options{.threads = 1}; });
+                       [=](device_name const&) { return task_options{.threads = 1, .checkpoints = checkpoints}; });
 }
 
 // A network that draws random numbers, with slots of an optimizer, and a session that trains it.
@@ -113,6 +117,87 @@ TEST(saver_on_tasks, refuses_what_does_not_fit_and_changes_nothing) {
   EXPECT_EQ(s.run(a), 1.f);
   auto const renamed = [](std::string const&) { return std::optional<std::string>("c"); };
   EXPECT_NE(sentence([&] { saves.restore(s, renamed); }).find("has no tensor 'c'"), std::string::npos);
+}
+
+std::set<std::string> files_in(std::filesystem::path const& folder) {
+  std::set<std::string> all;
+  for (auto const& each : std::filesystem::directory_iterator(folder)) all.insert(each.path().filename());
+  return all;
+}
+
+TEST(saver_on_tasks, has_each_task_write_what_lies_there) {
+  scratch place;
+  auto const tasks = cluster_of(2, checkpoint_folder(place / "run"));
+  trainer a(tasks.target()), b;
+  a.s.run(initializer(a.n.g));
+  a.run(0, 3);
+  saver writes(a.n.g, place / "run", {.keep = 1, .shard_bytes = 200, .written_by = shard_writer::tasks});
+  writes.save(a.s);
+  auto const c = writes.save(a.s);
+  std::set<std::string> files{c.index().filename()};
+  for (auto const& [_, file] : c.shards) files.insert(file);
+  EXPECT_GT(files.size(), 3u);
+  EXPECT_EQ(files_in(place / "run"), files) << "the first was removed";
+  ASSERT_TRUE(saver(b.n.g, place / "run").restore(b.s));
+  expect_same(a.run(3, 5), b.run(3, 5));
+}
+
+TEST(saver_on_tasks, writes_while_training_goes_on) {
+  scratch place;
+  auto const tasks = cluster_of(2, checkpoint_folder(place / "run"));
+  trainer a(tasks.target()), b;
+  a.s.run(initializer(a.n.g));
+  a.run(0, 3);
+  for (auto const by : {shard_writer::tasks, shard_writer::session}) {
+    auto const moment = a.n.variables(a.s);
+    saver writes(a.n.g, place / "run", {.written_by = by});
+    auto written = writes.save_in_background(a.s);
+    a.run(3, 6);
+    auto const c = written.get();
+    ASSERT_TRUE(saver(b.n.g, place / "run").restore(b.s));
+    expect_same(b.n.variables(b.s), moment);
+  }
+}
+
+TEST(saver_on_tasks, commits_nothing_that_a_task_has_not_written) {
+  scratch place;
+  auto const nowhere = cluster_of(2), elsewhere = cluster_of(2, checkpoint_folder(place / "other"));
+  for (auto const* tasks : {&nowhere, &elsewhere}) {
+    trainer a(tasks->target());
+    a.s.run(initializer(a.n.g));
+    saver writes(a.n.g, place / "run", {.written_by = shard_writer::tasks});
+    auto const text = sentence([&] { writes.save(a.s); });
+    auto const why = tasks == &nowhere ? "this process writes no checkpoints" : "to another folder than";
+    EXPECT_NE(text.find(why), text.npos) << text;
+    EXPECT_TRUE(writes.checkpoints().empty());
+    EXPECT_FALSE(writes.restore(a.s));
+  }
+}
+
+TEST(checkpoint_folder, takes_names_of_checkpoints_alone) {
+  scratch place;
+  auto const store = checkpoint_folder(place / "run");
+  for (std::string const name :
+       {"../a.safetensors", "/tmp/a.safetensors", ".a.safetensors", "a.txt", "a b.safetensors", ""}) {
+    auto const text = sentence([&] { store->write({{name, {}}}, [](failure const&) {}); });
+    EXPECT_TRUE(text.starts_with("permission_denied: ")) << text;
+  }
+  EXPECT_FALSE(std::filesystem::exists(place / "run"));
+  std::promise<failure> done;
+  store->write({{"a-000001.safetensors", {{"x", tensor(3.f)}}}}, [&](failure why) { done.set_value(std::move(why)); });
+  EXPECT_FALSE(done.get_future().get());
+  EXPECT_EQ(safetensors_file(place / "run/a-000001.safetensors").read("x").item<float>(), 3.f);
+}
+
+TEST(checkpoint_folder, says_why_a_file_is_not_written) {
+  scratch place;
+  write_file(place / "run", "no folder");
+  auto const store = checkpoint_folder(place / "run");
+  std::promise<failure> done;
+  store->write({{"a.safetensors", {{"x", tensor(3.f)}}}}, [&](failure why) { done.set_value(std::move(why)); });
+  auto const why = done.get_future().get();
+  ASSERT_TRUE(why);
+  EXPECT_NE(why->message().find("run"), std::string::npos) << why->what();
 }
 
 }  // namespace

@@ -257,8 +257,9 @@ class served_link final : public link_handler, public std::enable_shared_from_th
         ~done() { --adding; }
       } const at_end{of.adding_};
       auto const asked = read_request<add_body>(asking);
-      auto const& allowed =
-          of.is_client() && !of.of_->clients.operations.empty() ? of.of_->clients.operations : of.of_->operations;
+      operation_registry const allowed = !of.is_client()                      ? operation_registry(of.of_->of_tasks)
+                                         : of.of_->clients.operations.empty() ? of.of_->operations
+                                                                              : of.of_->clients.operations;
       auto made = std::make_shared<share>();
       made->from = of.read_share(asked.bytes, allowed);
       made->compiled = of.of_->here->add(std::exchange(made->from.nodes, {}), made->from.fed, made->from.how);

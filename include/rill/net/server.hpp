@@ -31,6 +31,9 @@ struct server_options {
   /// Whether everybody who can reach this process may run steps in it. Without this, certificates or a key, a server
   /// listens only where processes of this machine can reach it.
   bool trusted_network = false;
+  /// Where the process writes its part of checkpoints for the other processes of the cluster, and for no client:
+  /// `checkpoint_folder(path)` (rill/io.hpp); null: it writes none.
+  std::shared_ptr<shard_store> checkpoints = {};
   /// Which operations others may run here; empty: `all_operations()`, which touch no files.
   std::span<op_def const* const> operations = {};
   /// How long `join` waits for steps that run when the process is told to end.
@@ -112,6 +115,7 @@ inline target connect(std::string_view address, net_options const& net) {
 #include "rill/net/remote_task.hpp"
 #include "rill/net/served_link.hpp"
 #include "rill/ops/list/registry.hpp"
+#include "rill/ops/state/snapshot.hpp"
 
 namespace rill {
 
@@ -162,11 +166,18 @@ RILL_NET_INLINE server::server(rill::cluster of, server_options options) try : p
   parts_->gone = gone.get_future();
   auto const here = net::served_task::make(std::move(gone));
   here->net = net::network::make(options.net, me, secured);
-  here->here = std::make_shared<worker>(
-      me, task_options{.threads = options.threads, .state = options.state, .devices = options.devices});
+  here->here = std::make_shared<worker>(me, task_options{.threads = options.threads,
+                                                         .state = options.state,
+                                                         .devices = options.devices,
+                                                         .checkpoints = options.checkpoints});
   here->others = net::detail::peers_of(of, here->net, me);
   here->steps = std::make_shared<net::step_table>(here->others);
   here->operations = options.operations.empty() ? all_operations() : options.operations;
+  here->of_tasks.assign(here->operations.begin(), here->operations.end());
+  if (options.checkpoints)
+    for (auto const* op :
+         {&definition<ops::snapshot_op>(), &definition<ops::write_snapshot_op>(), &definition<ops::drop_snapshot_op>()})
+      here->of_tasks.push_back(op);
   here->clients = options.clients;
   here->steps->add_master(detail::running_steps::here().process());
   parts_->listening = std::make_shared<net::listener>(here);

@@ -104,6 +104,8 @@ class executor {
   /// Cancels the started steps, and waits until they have ended.
   void end_started_steps();
 
+  /// Returns the tasks that its steps run on; none: this process alone.
+  rill::target const& target() const { return options_.target; }
   /// Returns the full names of the devices that nodes may be placed on.
   std::vector<std::string> devices() const;
   /// Returns the name of a variable of the graph that has no value, here or on any task; nothing if all have one.

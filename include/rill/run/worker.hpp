@@ -18,6 +18,8 @@ struct task_options {
   int threads = 0;                                    ///< 0: one for each processor that the process may use
   std::shared_ptr<container> state = {};              ///< where its variables live; empty: a new one
   std::vector<std::shared_ptr<device>> devices = {};  ///< besides its host
+  /// Where the task writes its part of checkpoints: `checkpoint_folder(path)`; null: it writes none.
+  std::shared_ptr<shard_store> checkpoints = {};
 };
 
 /// A task of this process.
@@ -73,6 +75,7 @@ struct worker::parts {
         devices(o.devices, placement(false)),
         soft_devices(o.devices, placement(true)),
         threads(o.threads > 0 ? o.threads : detail::available_processors()) {
+    if (o.checkpoints) state->set_store(o.checkpoints);
     for (auto const& d : o.devices) {
       if (auto const why = d->absence()) throw error(why->kind(), why->message(), {}, d->name());
       state->keep(d);

@@ -19,6 +19,8 @@
 
 namespace rill {
 
+class shard_store;
+
 /// Variables, queues and other state by name. Sessions and graphs that are given the same container share its state
 /// (white paper §4.7).
 class container {
@@ -84,6 +86,9 @@ class container {
   };
   /// Returns all variables, sorted by name.
   std::vector<std::shared_ptr<variable_state>> variables() const;
+  /// Sets where the process writes its part of checkpoints, and returns it; null: nowhere.
+  void set_store(std::shared_ptr<shard_store> where);
+  std::shared_ptr<shard_store> store() const;
   /// Keeps an object, such as a device in whose memory variables lie, for as long as the container.
   void keep(std::shared_ptr<void const> what);
   /// Removes the values of all variables; running steps keep their snapshots. Queues, accumulators and barriers return
@@ -105,6 +110,7 @@ class container {
   void expect_values(std::string const& name) const;
 
   bool has_values_ = true;
+  std::shared_ptr<shard_store> store_;
   std::set<std::shared_ptr<void const>> kept_;  // destroyed last
   mutable std::mutex mutex_;
   std::mutex replacing_;  // locked before any other
@@ -179,6 +185,14 @@ RILL_INLINE std::shared_ptr<variable_state> container::variable(std::string cons
   return known->second;
 } catch (...) {
   rethrow_as_error();
+}
+RILL_INLINE void container::set_store(std::shared_ptr<shard_store> where) {
+  std::lock_guard const lock(mutex_);
+  store_ = std::move(where);
+}
+RILL_INLINE std::shared_ptr<shard_store> container::store() const {
+  std::lock_guard const lock(mutex_);
+  return store_;
 }
 RILL_INLINE void container::keep(std::shared_ptr<void const> what) try {
   std::lock_guard lock(mutex_);

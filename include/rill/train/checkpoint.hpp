@@ -39,8 +39,9 @@ struct checkpoint {
   std::string prefix() const;
   /// Returns the path of the index.
   std::filesystem::path index() const;
-  /// Returns the name of the file of shard `i` (from 0) of `count`.
-  std::string shard(std::size_t i, std::size_t count) const;
+  /// Returns the name of the file of shard `i` (from 0) of `count`. `by`: digits that no other attempt to save the
+  /// checkpoint has, if several processes write it.
+  std::string shard(std::size_t i, std::size_t count, std::string const& by = {}) const;
 };
 
 namespace detail {
@@ -79,10 +80,10 @@ RILL_IO_INLINE std::filesystem::path checkpoint::index() const try {
   rethrow_as_error();
 }
 
-RILL_IO_INLINE std::string checkpoint::shard(std::size_t i, std::size_t count) const try {
+RILL_IO_INLINE std::string checkpoint::shard(std::size_t i, std::size_t count, std::string const& by) const try {
   char part[48];
   std::snprintf(part, sizeof part, "-%05zu-of-%05zu", i + 1, count);
-  return prefix() + part + ".safetensors";
+  return prefix() + part + (by.empty() ? "" : "." + by) + ".safetensors";
 } catch (...) {
   rethrow_as_error();
 }

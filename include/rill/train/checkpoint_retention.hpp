@@ -82,7 +82,8 @@ RILL_IO_INLINE void checkpoint_retention::sweep(std::vector<checkpoint> const& w
     auto const is = [&](char const* pattern) { return matches(file, name, pattern); };
     bool const owned =
         std::any_of(whole.begin(), whole.end(), [&](auto const& c) { return file.starts_with(c.prefix() + "-"); });
-    if ((is("-#-#-of-#.safetensors") && !owned) || is("-#-#-of-#.safetensors.#-#.tmp") ||
+    bool const is_shard = is("-#-#-of-#.safetensors") || is("-#-#-of-#.#.safetensors");
+    if ((is_shard && !owned) || is("-#-#-of-#.safetensors.#-#.tmp") || is("-#-#-of-#.#.safetensors.#-#.tmp") ||
         is("-#.safetensors.index.json.#-#.tmp"))
       left.push_back(directory / file);
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <new>
@@ -24,11 +25,18 @@
 #include "rill/train/checkpoint.hpp"
 #include "rill/train/checkpoint_retention.hpp"
 #include "rill/train/saved_queue.hpp"
+#include "rill/train/task_shards.hpp"
 
 namespace rill {
 
 /// Returns all variables of a graph, including optimizers' slots and variables without a first value.
 std::vector<variable_value> all_variables(graph& g);
+
+/// Which process writes the variables of a session on tasks.
+enum class shard_writer : std::uint8_t {
+  session,  ///< the session's, which fetches them
+  tasks,    ///< each task's, which writes those that lie on it (server_options::checkpoints)
+};
 
 /// How a saver names its files and which checkpoints it keeps.
 struct saver_options {
@@ -36,6 +44,7 @@ struct saver_options {
   std::size_t keep = 5;                   ///< how many of the newest checkpoints are kept, at least one
   rill::better better = better::neither;  ///< whether and how the checkpoint with the best metric is kept too
   std::uint64_t shard_bytes = std::uint64_t{2} << 30;  ///< the maximum bytes per file; a larger tensor has its own file
+  shard_writer written_by = shard_writer::session;     ///< of a session on tasks
 };
 
 /// Returns the name of the tensor from which a variable is restored, or nullopt to keep the variable's value.
@@ -64,6 +73,11 @@ class saver {
   /// memory runs out while it removes old checkpoints, the next call removes them. A metric that is not finite counts
   /// as missing, so a diverged loss is never the best. Damaged checkpoints are left as they are.
   checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {});
+  /// Does the same, but returns when it has all values of variables, and writes them on another thread. The first
+  /// update of a variable copies it until it is written. The destructor of the future waits. The saver and the session
+  /// must outlive it.
+  std::future<checkpoint> save_in_background(session& s, batch_position position = {},
+                                             std::optional<double> metric = {});
 
   /// Restores the newest checkpoint and returns it; returns nullopt if there is none. If tensors are missing, throws
   /// error(not_found); if they have other types, error(invalid_argument); either error lists all of them. Throws
@@ -99,6 +113,17 @@ class saver {
   };
   using opened_files = std::map<std::string, safetensors_file>;
 
+  /// A checkpoint that is not written yet.
+  struct unwritten {
+    std::unique_ptr<directory_lock> alone = {};  // else sweeping would remove files that another saver is writing
+    checkpoint c = {};
+    std::vector<named_tensor> variables = {}, queues = {};
+    std::unique_ptr<detail::task_shards> on_tasks = {};
+  };
+  unwritten read(session& s, batch_position position, std::optional<double> metric) const;
+  checkpoint write(unwritten of) const;
+  void expect_shards(checkpoint const& c) const;
+
   detail::checkpoint_retention retention() const { return {directory_, options_.name, options_.keep, options_.better}; }
 
   /// The values of a checkpoint for variables.
@@ -106,6 +131,7 @@ class saver {
 
   /// Reads the variables, all from one version of the container, or by one step on the tasks.
   std::vector<named_tensor> read_variables(session& s) const;
+  std::vector<std::string> names() const;
   static void replace_on_tasks(session& s, variable_values const& values);
   std::vector<named_tensor> read_queues(session& s) const;
   /// Writes the shards, with the queues in the last file, and sets `c.shards`.
@@ -182,25 +208,49 @@ RILL_IO_INLINE saver::saver(graph& g, std::filesystem::path directory, saver_opt
 }
 
 RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::optional<double> metric) try {
+  return write(read(s, position, metric));
+} catch (...) {
+  rethrow_as_error();
+}
+
+RILL_IO_INLINE std::future<checkpoint> saver::save_in_background(session& s, batch_position position,
+                                                                 std::optional<double> metric) try {
+  return std::async(std::launch::async, [this, of = read(s, position, metric)]() mutable {
+    return only_errors([&] { return write(std::move(of)); });
+  });
+} catch (...) {
+  rethrow_as_error();
+}
+
+RILL_IO_INLINE saver::unwritten saver::read(session& s, batch_position position, std::optional<double> metric) const {
   std::error_code failed;
   std::filesystem::create_directories(directory_, failed);
   if (failed) files::fail("create the directory", directory_, failed.value());
   if (metric && !std::isfinite(*metric)) metric.reset();
-  directory_lock const alone(directory_);  // else sweeping would remove files that another saver is writing
+  unwritten of{.alone = std::make_unique<directory_lock>(directory_)};
   auto const before = detail::numbered_checkpoints(directory_, options_.name);
-  checkpoint c{directory_, options_.name, before.empty() ? 1 : before.back().number + 1, 0, position, metric, {}};
+  of.c = {directory_, options_.name, before.empty() ? 1 : before.back().number + 1, 0, position, metric, {}};
   retention().sweep(before);
-  std::vector<named_tensor> variables, queues;
-  {
-    bool const has_queues = !queues_.empty() && s.state().has_values();
-    auto const pause = has_queues ? std::make_unique<input_pause>(s.state()) : nullptr;
-    variables = read_variables(s);
-    if (has_queues) queues = read_queues(s);
-    // After the variables; else a saved step would run again with the same random numbers.
-    c.steps = s.steps();
-    c.draws = s.draws();
+  bool const is_here = s.state().has_values();
+  auto const pause = is_here && !queues_.empty() ? std::make_unique<input_pause>(s.state()) : nullptr;
+  if (!is_here && options_.written_by == shard_writer::tasks) {
+    of.on_tasks = std::make_unique<detail::task_shards>(s.executor().target(), names());
+    of.on_tasks->take();
+  } else {
+    of.variables = read_variables(s);
   }
-  write(c, variables, queues);
+  if (is_here) of.queues = read_queues(s);
+  // After the variables; else a saved step would run again with the same random numbers.
+  of.c.steps = s.steps();
+  of.c.draws = s.draws();
+  return of;
+}
+
+RILL_IO_INLINE checkpoint saver::write(unwritten of) const {
+  auto& c = of.c;
+  if (of.on_tasks) of.on_tasks->write(c, options_.shard_bytes);
+  else write(c, of.variables, of.queues);
+  if (of.on_tasks) expect_shards(c);
   detail::write_index(c);
   try {
     retention().drop_old();
@@ -208,9 +258,23 @@ RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::
   } catch (error const& e) {
     if (e.code() != code::resource_exhausted) throw;
   }
-  return c;
-} catch (...) {
-  rethrow_as_error();
+  return std::move(c);
+}
+
+// Tasks write to folders of their own processes.
+RILL_IO_INLINE void saver::expect_shards(checkpoint const& c) const {
+  std::error_code ignored;
+  for (auto const& file : detail::files_of(c))
+    if (!std::filesystem::exists(directory_ / file, ignored))
+      throw error(code::failed_precondition, "a task has written '" + file + "' to another folder than '" +
+                                                 directory_.string() +
+                                                 "': give all processes one folder of a file system that they share");
+}
+
+RILL_IO_INLINE std::vector<std::string> saver::names() const {
+  std::vector<std::string> all;
+  for (auto const& v : variables_) all.push_back(v.name);
+  return all;
 }
 
 RILL_IO_INLINE std::optional<checkpoint> saver::restore(session& s, restore_names const& names) try {
@@ -287,11 +351,9 @@ RILL_IO_INLINE void saver::replace_on_tasks(session& s, variable_values const& v
 
 RILL_IO_INLINE std::vector<named_tensor> saver::read_variables(session& s) const {
   if (!s.state().has_values()) {
-    std::vector<std::string> names;
-    for (auto const& v : variables_) names.push_back(v.name);
-    auto values = s.run({}, names);
+    auto values = s.run({}, names());
     std::vector<named_tensor> all;
-    for (std::size_t i = 0; i < names.size(); ++i) all.push_back({names[i], std::move(values[i])});
+    for (std::size_t i = 0; i < values.size(); ++i) all.push_back({variables_[i].name, std::move(values[i])});
     return all;
   }
   container::reading const of(s.state());

@@ -1,0 +1,136 @@
+// The part of a checkpoint that tasks write.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rill/graph/graph.hpp"
+#include "rill/run/session.hpp"
+#include "rill/train/checkpoint.hpp"
+
+namespace rill::detail {
+
+/// Has the tasks of a session keep their variables' values, and write them as shards of a checkpoint: by steps of a
+/// graph of its own.
+class task_shards {
+ public:
+  /// Finds the tasks on which the variables lie. Throws error(failed_precondition) if one has no value.
+  task_shards(target const& on, std::vector<std::string> const& variables);
+  /// Lets go of values that were not written, on the tasks that can be reached.
+  ~task_shards();
+  task_shards(task_shards const&) = delete;
+  task_shards& operator=(task_shards const&) = delete;
+
+  /// Keeps the values of all variables, and returns when all tasks have them.
+  void take();
+  /// Writes them; sets `c.shards`. Returns when all files are on the disk.
+  void write(checkpoint& c, std::uint64_t shard_bytes);
+
+ private:
+  struct part {
+    std::vector<std::string> variables;
+    value files;  ///< is fed rows of a variable and its file
+    value bytes;  ///< of each variable
+    std::vector<std::int64_t> sizes;
+  };
+
+  graph graph_;
+  value key_;
+  std::string const id_;
+  std::vector<part> parts_;  // of the tasks that have variables
+  std::vector<operation> written_, dropped_;
+  session session_;
+  bool keeps_ = false;
+};
+
+}  // namespace rill::detail
+
+#if RILL_IO_RUNTIME
+#include <random>
+#include <utility>
+
+#include "rill/ops/array/placeholder.hpp"
+#include "rill/ops/state/snapshot.hpp"
+
+namespace rill::detail {
+
+inline std::string random_digits() {
+  std::random_device random;
+  return std::to_string(random());
+}
+
+/// Returns the names of the variables that lie on each task, in their order.
+inline std::vector<std::vector<std::string>> variables_by_task(target const& on,
+                                                               std::vector<std::string> const& variables) {
+  std::vector<std::vector<std::string>> all(on.tasks.size());
+  auto left = variables;
+  for (std::size_t t = 0; t < on.tasks.size() && !left.empty(); ++t) {
+    auto const have = on.tasks[t]->have_values(left);
+    std::vector<std::string> others;
+    for (std::size_t i = 0; i < left.size(); ++i) (have.at(i) ? all[t] : others).push_back(std::move(left[i]));
+    left = std::move(others);
+  }
+  if (!left.empty())
+    throw error(code::failed_precondition, "the variable has no value on any task: run initializer(graph) first",
+                left[0]);
+  return all;
+}
+
+RILL_IO_INLINE task_shards::task_shards(target const& on, std::vector<std::string> const& variables)
+    : key_(placeholder(graph_, type(dtype::string), "key")), id_(random_digits()), session_(graph_, on) {
+  auto const all = variables_by_task(on, variables);
+  for (std::size_t t = 0; t < all.size(); ++t) {
+    if (all[t].empty()) continue;
+    part p{all[t], placeholder(graph_, type(dtype::string, {dim(unknown), dim(2)}), "files"), {}, {}};
+    graph_.on(on.tasks[t]->name().text(), [&] {
+      p.bytes = record_erased<ops::snapshot_op>(graph_, {all[t]}, {key_}, "snapshot");
+      written_.push_back(
+          operation(record_erased<ops::write_snapshot_op>(graph_, {}, {key_, p.files}, "write_snapshot")));
+      dropped_.push_back(operation(record_erased<ops::drop_snapshot_op>(graph_, {}, {key_}, "drop_snapshot")));
+    });
+    parts_.push_back(std::move(p));
+  }
+}
+RILL_IO_INLINE task_shards::~task_shards() {
+  if (keeps_) try {
+      session_.run({{key_, tensor(id_)}}, dropped_);
+    } catch (...) {  // a task that can't be reached keeps the values until the next checkpoint
+    }
+}
+
+RILL_IO_INLINE void task_shards::take() {
+  std::vector<value> all;
+  for (auto const& p : parts_) all.push_back(p.bytes);
+  keeps_ = true;
+  auto const sizes = session_.run({{key_, tensor(id_)}}, all);
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    parts_[i].sizes.assign(sizes[i].data<std::int64_t>(), sizes[i].data<std::int64_t>() + sizes[i].elements());
+}
+
+RILL_IO_INLINE void task_shards::write(checkpoint& c, std::uint64_t shard_bytes) {
+  // Shards of each task, which has a new one when the next variable would make it too long.
+  std::vector<std::pair<std::string, std::size_t>> shard_of;  // each variable's
+  std::size_t count = 0;
+  for (auto const& p : parts_) {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < p.variables.size(); ++i) {
+      auto const more = static_cast<std::uint64_t>(p.sizes[i]);
+      if (i == 0 || bytes + more > shard_bytes) ++count, bytes = 0;
+      bytes += more;
+      shard_of.emplace_back(p.variables[i], count - 1);
+    }
+  }
+  for (auto const& [variable, shard] : shard_of) c.shards[variable] = c.shard(shard, count, id_);
+  std::vector<feed> feeds{{key_, tensor(id_)}};
+  for (auto const& p : parts_) {
+    tensor rows(dtype::string, shape{static_cast<std::int64_t>(p.variables.size()), 2});
+    auto* to = rows.mutable_data<std::string>();
+    for (auto const& variable : p.variables) *to++ = variable, *to++ = c.shards.at(variable);
+    feeds.emplace_back(p.files, std::move(rows));
+  }
+  session_.run(feeds, written_);
+  keeps_ = false;
+}
+
+}  // namespace rill::detail
+#endif
