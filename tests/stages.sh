@@ -58,11 +58,12 @@ labels() {
   local IFS='|'
   echo "^($*)\$"
 }
-# Left out are mixtures of experts, which compute for long and say no more of threads than the rest of training.
+# Left out are mixtures of experts, which compute for long and say no more of threads than the rest of training, and tests
+# that compare one kernel of a GPU after the other with the host's, for each element type.
 threads() {
   build tsan "${thread_programs[@]/#/test_}"
   tests/ctest.py tsan -j"$(nproc)" --label-regex "$(labels "${thread_programs[@]}")" \
-    --exclude-regex '^(fuzz_replay|train\.mixture_of_experts)\.'
+    --exclude-regex '^(fuzz_replay\.|train\.mixture_of_experts\.|cuda\.(each_type|each_size|part)/)'
 }
 # All tests by a second compiler, with checks in them. What tests the project itself is left out, and so are the programs
 # in docs/ and examples/: they call what the tests do.
