@@ -48,12 +48,12 @@ constexpr std::string_view name(code c) {
   return names[static_cast<std::size_t>(c)];
 }
 
-/// Why there was a failure: with the code it tells whether to go on, to wait, or to ask the user.
+/// Why there was a failure: tells, with the code, whether to go on, to wait or to stop.
 enum class cause : std::uint8_t {
-  own,        ///< the program, its input or a resource was not as it has to be
+  own,        ///< the program, its input or a resource was wrong or missing
   lost,       ///< another process, or a device, was lost or can't be reached
   asked_for,  ///< the step was stopped or ran past its deadline, as its caller wished
-  derived,    ///< something else ended, for a reason that another failure says
+  derived,    ///< something else ended because of another failure, which says why
 };
 
 /// Returns the cause's name.

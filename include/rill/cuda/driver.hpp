@@ -34,8 +34,17 @@ class driver {
 
  private:
   static error_kind kind_of(status result) noexcept {
-    if (result == status::out_of_memory) return code::resource_exhausted;
-    return {code::unavailable, cause::lost};
+    switch (result) {
+      case status::out_of_memory:
+        return code::resource_exhausted;
+      case status::ecc_uncorrectable:
+      case status::launch_timeout:
+      case status::launch_failed:
+      case status::unknown:
+        return {code::unavailable, cause::lost};
+      default:
+        return code::unavailable;
+    }
   }
 
   library library_;

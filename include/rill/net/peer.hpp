@@ -298,9 +298,10 @@ class peer_connection final : public link_handler, public std::enable_shared_fro
     auto const timer = std::make_shared<asio::steady_timer>(network_->io(), std::chrono::milliseconds(50));
     timer->async_wait([self = shared_from_this(), timer](std::error_code) { self->try_to_connect(); });
   }
-  // What ends a connection takes the other process away, unless nobody needs it.
+  // The end of a connection is the loss of the other process, unless that was refused, or nobody needs it.
   failure named(error const& why) const noexcept try {
-    auto const of = why.cause() == cause::derived ? cause::derived : cause::lost;
+    bool const is_loss = why.code() == code::unavailable || why.code() == code::data_loss;
+    auto const of = is_loss && why.cause() != cause::derived ? cause::lost : why.cause();
     return as_failure(error({why.code(), of}, text() + ": " + why.message(), why.node()));
   } catch (...) {
     return caught_failure();

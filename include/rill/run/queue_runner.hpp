@@ -152,7 +152,8 @@ RILL_INLINE void queue_runner::start(session& s, std::vector<operation> const& e
 }
 
 RILL_INLINE failure queue_runner::told(queue_state const& q, char const* what, error const& e) noexcept try {
-  return failed(e.kind(),
+  // Whoever waits at the queue has not asked for that.
+  return failed({e.code(), e.cause() == cause::asked_for ? cause::derived : e.cause()},
                 std::string("a thread that fills the queue '") + q.name() + "' " + what + detail::place_of(e));
 } catch (std::bad_alloc const&) {
   return as_failure(e);  // without memory for the sentence, dequeues get the original error
@@ -160,7 +161,7 @@ RILL_INLINE failure queue_runner::told(queue_state const& q, char const* what, e
 
 RILL_INLINE failure queue_runner::stopped(queue_state const& q, std::exception_ptr why) noexcept {
   try {
-    if (!why) return failed(code::cancelled, "the threads that fill the queue '" + q.name() + "' were stopped");
+    if (!why) return failed({code::cancelled, cause::derived}, "the threads that fill the queue '" + q.name() + "' were stopped");
     std::rethrow_exception(why);
   } catch (...) {
     return told(q, "was stopped", *caught_failure());

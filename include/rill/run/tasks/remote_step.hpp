@@ -176,21 +176,26 @@ class remote_call final : public std::enable_shared_from_this<remote_call> {
     }
     stop_.request_stop();
   }
-  // The first failure is the step's, unless it follows from another one.
+  // The first failure is the step's. One that only follows from another gives way to one that explains it.
   void fail(failure why) noexcept {
     {
       std::lock_guard lock(mutex_);
       if (is_over_) return;
-      bool const is_first = !why_ || (why_->cause() == cause::derived && why->cause() != cause::derived);
-      if (is_first) why_ = asked_ && why->cause() == cause::asked_for ? as_asked(*why) : std::move(why);
+      if (!why_ || (!explains(*why_) && explains(*why)))
+        why_ = asked_ && why->cause() == cause::asked_for ? as_asked(*why) : std::move(why);
     }
     stop_.request_stop();
+  }
+  bool explains(error const& why) const noexcept {
+    return why.cause() == cause::own || why.cause() == cause::lost || (why.cause() == cause::asked_for && asked_);
   }
   // What a share fails with that was told to end: it says where, and `asked_` says why.
   failure as_asked(error const& share) const noexcept try {
     auto sentence = share.message();
     auto const told = step_cancelled().message();
-    if (auto const at = sentence.find(told); at != sentence.npos) sentence.replace(at, told.size(), asked_->message());
+    auto const at = sentence.find(told);
+    if (at == sentence.npos) return as_failure(share);  // its own deadline was over
+    sentence.replace(at, told.size(), asked_->message());
     return as_failure(error(asked_->kind(), std::move(sentence), share.node()));
   } catch (...) {
     return caught_failure();
