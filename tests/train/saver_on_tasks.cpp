@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
@@ -142,21 +144,59 @@ TEST(saver_on_tasks, has_each_task_write_what_lies_there) {
   expect_same(a.run(3, 5), b.run(3, 5));
 }
 
-TEST(saver_on_tasks, writes_while_training_goes_on) {
+// Holds writes back until it is told to make them.
+class held_store final : public shard_store {
+ public:
+  explicit held_store(std::shared_ptr<shard_store> to) : to_(std::move(to)) {}
+  void write(std::vector<shard> shards, std::function<void(failure)> done) override {
+    std::lock_guard const lock(mutex_);
+    if (is_open_) return to_->write(std::move(shards), std::move(done));
+    held_.emplace_back(std::move(shards), std::move(done));
+  }
+  void open() {
+    std::lock_guard const lock(mutex_);
+    is_open_ = true;
+    for (auto& [shards, done] : std::exchange(held_, {})) to_->write(std::move(shards), std::move(done));
+  }
+
+ private:
+  std::shared_ptr<shard_store> to_;
+  std::mutex mutex_;
+  bool is_open_ = false;
+  std::vector<std::pair<std::vector<shard>, std::function<void(failure)>>> held_;
+};
+
+TEST(saver_on_tasks, writes_the_values_of_one_moment_while_training_goes_on) {
   scratch place;
-  auto const tasks = cluster_of(2, checkpoint_folder(place / "run"));
+  auto const store = std::make_shared<held_store>(checkpoint_folder(place / "run"));
+  auto const tasks = cluster_of(2, store);
   trainer a(tasks.target()), b;
   a.s.run(initializer(a.n.g));
   a.run(0, 3);
-  for (auto const by : {shard_writer::tasks, shard_writer::session}) {
-    auto const moment = a.n.variables(a.s);
-    saver writes(a.n.g, place / "run", {.written_by = by});
-    auto written = writes.save_in_background(a.s);
-    a.run(3, 6);
-    auto const c = written.get();
-    ASSERT_TRUE(saver(b.n.g, place / "run").restore(b.s));
-    expect_same(b.n.variables(b.s), moment);
-  }
+  auto const moment = a.n.variables(a.s);
+  saver writes(a.n.g, place / "run", {.written_by = shard_writer::tasks});
+  auto written = writes.save_in_background(a.s);
+  a.run(3, 6);
+  EXPECT_TRUE(writes.checkpoints().empty());
+  store->open();
+  written.get();
+  ASSERT_TRUE(saver(b.n.g, place / "run").restore(b.s));
+  expect_same(b.n.variables(b.s), moment);
+}
+
+TEST(saver_on_tasks, writes_in_the_background_what_it_has_fetched) {
+  scratch place;
+  auto const tasks = cluster_of(2);
+  trainer a(tasks.target()), b;
+  a.s.run(initializer(a.n.g));
+  a.run(0, 3);
+  auto const moment = a.n.variables(a.s);
+  saver writes(a.n.g, place / "run");
+  auto written = writes.save_in_background(a.s);
+  a.run(3, 6);
+  written.get();
+  ASSERT_TRUE(saver(b.n.g, place / "run").restore(b.s));
+  expect_same(b.n.variables(b.s), moment);
 }
 
 TEST(saver_on_tasks, commits_nothing_that_a_task_has_not_written) {
@@ -171,6 +211,11 @@ TEST(saver_on_tasks, commits_nothing_that_a_task_has_not_written) {
     EXPECT_NE(text.find(why), text.npos) << text;
     EXPECT_TRUE(writes.checkpoints().empty());
     EXPECT_FALSE(writes.restore(a.s));
+    for (auto const* task : {"/job:ps/task:0", "/job:ps/task:1"}) {
+      auto const kept =
+          tasks->state(task).other<detail::snapshots>("", [] { return std::make_unique<detail::snapshots>(); });
+      EXPECT_EQ(kept->size(), 0u) << task;
+    }
   }
 }
 
@@ -187,6 +232,41 @@ TEST(checkpoint_folder, takes_names_of_checkpoints_alone) {
   store->write({{"a-000001.safetensors", {{"x", tensor(3.f)}}}}, [&](failure why) { done.set_value(std::move(why)); });
   EXPECT_FALSE(done.get_future().get());
   EXPECT_EQ(safetensors_file(place / "run/a-000001.safetensors").read("x").item<float>(), 3.f);
+  std::promise<failure> again;
+  store->write({{"a-000001.safetensors", {{"x", tensor(4.f)}}}}, [&](failure why) { again.set_value(std::move(why)); });
+  auto const why = again.get_future().get();
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->code(), code::permission_denied) << why->what();
+}
+
+TEST(saver_on_tasks, refuses_a_name_that_tasks_would_refuse) {
+  scratch place;
+  graph g;
+  variable(constant(g, 1.f), "a");
+  auto const text = sentence([&] { saver(g, place / "run", {.name = "my run", .written_by = shard_writer::tasks}); });
+  EXPECT_NE(text.find("expected a file name such as"), text.npos) << text;
+}
+
+TEST(snapshots, are_of_the_last_attempt_of_each_saver) {
+  detail::snapshots all;
+  auto const of = [](float x) { return std::vector<named_tensor>{{"x", tensor(x)}}; };
+  all.put("a", "1", of(1));
+  all.put("b", "1", of(2));
+  all.put("a", "2", of(3));  // the first attempt was given up
+  EXPECT_EQ(all.size(), 2u);
+  all.drop("a", "1");
+  EXPECT_EQ(all.take("a", "2")[0].value.item<float>(), 3.f);
+  auto const lost = [&](std::string const& saver, std::string const& attempt) {
+    try {
+      all.take(saver, attempt);
+    } catch (error const& e) {
+      return e.cause() == cause::lost;
+    }
+    return false;
+  };
+  EXPECT_TRUE(lost("a", "2") && lost("b", "2"));
+  all.drop("b", "1");
+  EXPECT_EQ(all.size(), 0u);
 }
 
 TEST(checkpoint_folder, says_why_a_file_is_not_written) {

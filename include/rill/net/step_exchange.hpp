@@ -280,7 +280,8 @@ class step_exchange final : public exchange {
     pull_body const body{call, id_, key};
     from.ask(call, {.kind = message_kind::pull, .body = body_of(body)},
              [self = std::static_pointer_cast<step_exchange>(shared_from_this()), key](failure why, message m) {
-               if (!why && m.tensors.size() != 1) why = failed({code::data_loss, cause::lost}, "an answer has no value");
+               if (!why && m.tensors.size() != 1)
+                 why = failed({code::data_loss, cause::lost}, "an answer has no value");
                if (why) self->fail(key, std::move(why));
                else self->arrive(key, std::move(m.tensors[0]));
              });

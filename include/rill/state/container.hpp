@@ -86,8 +86,9 @@ class container {
   };
   /// Returns all variables, sorted by name.
   std::vector<std::shared_ptr<variable_state>> variables() const;
-  /// Sets where the process writes its part of checkpoints, and returns it; null: nowhere.
+  /// Sets the store for this process's parts of checkpoints; null: none.
   void set_store(std::shared_ptr<shard_store> where);
+  /// Returns it.
   std::shared_ptr<shard_store> store() const;
   /// Keeps an object, such as a device in whose memory variables lie, for as long as the container.
   void keep(std::shared_ptr<void const> what);

@@ -39,8 +39,8 @@ struct checkpoint {
   std::string prefix() const;
   /// Returns the path of the index.
   std::filesystem::path index() const;
-  /// Returns the name of the file of shard `i` (from 0) of `count`. `by`: digits that no other attempt to save the
-  /// checkpoint has, if several processes write it.
+  /// Returns the name of the file of shard `i` (from 0) of `count`. `by`: digits unique to this attempt, if several
+  /// processes write it.
   std::string shard(std::size_t i, std::size_t count, std::string const& by = {}) const;
 };
 

@@ -3,13 +3,13 @@
 #include <filesystem>
 #include <memory>
 
-#include "rill/state/shard_store.hpp"
+#include "rill/ops/state/shard_store.hpp"
 
 namespace rill {
 
-/// Returns a store that writes to a folder, for `server_options::checkpoints` and `task_options::checkpoints`. Whatever
-/// another process says, it writes only files of safetensors in this folder itself. Give all processes the folder of
-/// the `saver`, on a file system that they share. It is created when the first file is written.
+/// Returns a store that writes to a folder, for `server_options::checkpoints` and `task_options::checkpoints`. Other
+/// processes choose only the names of safetensors files directly in this folder, which must not exist yet. Give all
+/// processes the folder of the `saver`, on a file system that they share. It is created when the first file is written.
 std::shared_ptr<shard_store> checkpoint_folder(std::filesystem::path folder);
 
 }  // namespace rill
@@ -39,7 +39,8 @@ RILL_IO_INLINE void check_shard_name(std::string_view file) {
   if (file.size() > 200 || file.starts_with('.') || !file.ends_with(".safetensors") ||
       !std::all_of(file.begin(), file.end(), is_fine))
     throw error(code::permission_denied,
-                "'" + std::string(file.substr(0, 200)) + "' is no name of a checkpoint's file");
+                "expected a file name such as 'checkpoint-000001-00001-of-00002.7.safetensors', got '" +
+                    std::string(file.substr(0, 200)) + "'");
 }
 
 class folder_store final : public shard_store {
@@ -76,7 +77,8 @@ class folder_store final : public shard_store {
       auto next = std::move(all_.front());
       all_.pop_front();
       lock.unlock();
-      next.done(written(std::move(next.shards)));
+      auto why = written(std::move(next.shards));  // frees the tensors before the step ends
+      next.done(std::move(why));
       lock.lock();
     }
   }
@@ -85,7 +87,10 @@ class folder_store final : public shard_store {
     std::filesystem::create_directories(folder_, failed);
     if (failed) files::fail("create the directory", folder_, failed.value());
     for (auto& s : shards) {
-      for (auto& t : s.tensors) t.value = t.value.to(host);
+      for (auto& t : s.tensors) t.value = t.value.to(host);  // frees the memory of devices before the file is written
+      if (std::filesystem::exists(folder_ / s.file))
+        throw error(code::permission_denied,
+                    "'" + s.file + "' is there already, and a checkpoint's file stays as it is");
       write_safetensors(folder_ / s.file, s.tensors);
       s.tensors.clear();
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -78,10 +79,18 @@ RILL_IO_INLINE void checkpoint_retention::drop_old() const {
 RILL_IO_INLINE void checkpoint_retention::sweep(std::vector<checkpoint> const& whole) const {
   std::vector<std::filesystem::path> left;
   int failed = 0;
+  std::set<std::string> files;
+  std::vector<std::string> damaged;  // prefixes of checkpoints of which it is not known which files they have
+  for (auto const& c : whole) try {
+      for (auto const& file : files_of(read_index(c))) files.insert(file);
+    } catch (error const&) {
+      damaged.push_back(c.prefix() + "-");
+    }
   for (auto const& file : files::names_in(directory, failed)) {
     auto const is = [&](char const* pattern) { return matches(file, name, pattern); };
-    bool const owned =
-        std::any_of(whole.begin(), whole.end(), [&](auto const& c) { return file.starts_with(c.prefix() + "-"); });
+    bool const owned = files.contains(file) || std::any_of(damaged.begin(), damaged.end(), [&](auto const& prefix) {
+                         return file.starts_with(prefix);
+                       });
     bool const is_shard = is("-#-#-of-#.safetensors") || is("-#-#-of-#.#.safetensors");
     if ((is_shard && !owned) || is("-#-#-of-#.safetensors.#-#.tmp") || is("-#-#-of-#.#.safetensors.#-#.tmp") ||
         is("-#.safetensors.index.json.#-#.tmp"))

@@ -23,6 +23,7 @@
 #include "rill/run/input_gates.hpp"
 #include "rill/run/session.hpp"
 #include "rill/train/checkpoint.hpp"
+#include "rill/train/checkpoint_folder.hpp"
 #include "rill/train/checkpoint_retention.hpp"
 #include "rill/train/saved_queue.hpp"
 #include "rill/train/task_shards.hpp"
@@ -64,8 +65,8 @@ class saver {
   saver(graph& g, std::filesystem::path directory, saver_options options = {},
         std::vector<variable_value> variables = {});
 
-  /// Saves the variables, the session's number of steps, the position and the metric; it does not count as a step.
-  /// Variables on tasks are read by one step of the session, which does count, and written by this process. It
+  /// Saves the variables, the session's number of steps, the position and the metric; it does not count as a step,
+  /// unless the session is on tasks and this process writes: then one step of the session fetches the variables. It
   /// reads all variables, one after the other, before it writes the first. A checkpoint never mixes values from before
   /// and after a `restore`, but it may contain some updates of a step that another thread runs meanwhile. While it
   /// saves queues, the threads of queue runners pause between two of their steps. Throws error(deadline_exceeded) if a
@@ -73,9 +74,9 @@ class saver {
   /// memory runs out while it removes old checkpoints, the next call removes them. A metric that is not finite counts
   /// as missing, so a diverged loss is never the best. Damaged checkpoints are left as they are.
   checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {});
-  /// Does the same, but returns when it has all values of variables, and writes them on another thread. The first
-  /// update of a variable copies it until it is written. The destructor of the future waits. The saver and the session
-  /// must outlive it.
+  /// Does the same, but returns when it has all values of variables, and writes them on another thread. Until a
+  /// variable is written, its first update copies it. The future's destructor waits for the files. The saver and the
+  /// tasks must outlive the future. A later save waits for this one.
   std::future<checkpoint> save_in_background(session& s, batch_position position = {},
                                              std::optional<double> metric = {});
 
@@ -203,6 +204,7 @@ RILL_IO_INLINE saver::saver(graph& g, std::filesystem::path directory, saver_opt
     throw error(code::invalid_argument,
                 "a saver: expected a prefix of file names without '/' as options.name, got '" + options_.name + "'");
   expects(options_.keep > 0, "a saver: options.keep must be at least one");
+  if (options_.written_by == shard_writer::tasks) detail::check_shard_name(options_.name + ".safetensors");
 } catch (...) {
   rethrow_as_error();
 }
@@ -215,9 +217,14 @@ RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::
 
 RILL_IO_INLINE std::future<checkpoint> saver::save_in_background(session& s, batch_position position,
                                                                  std::optional<double> metric) try {
-  return std::async(std::launch::async, [this, of = read(s, position, metric)]() mutable {
-    return only_errors([&] { return write(std::move(of)); });
-  });
+  auto of = read(s, position, metric);
+  try {
+    return std::async(std::launch::async, [this, of = std::move(of)]() mutable {
+      return only_errors([&] { return write(std::move(of)); });
+    });
+  } catch (std::system_error const&) {
+    throw error(code::resource_exhausted, "the system starts no more threads, so the checkpoint was not written");
+  }
 } catch (...) {
   rethrow_as_error();
 }
@@ -234,7 +241,8 @@ RILL_IO_INLINE saver::unwritten saver::read(session& s, batch_position position,
   bool const is_here = s.state().has_values();
   auto const pause = is_here && !queues_.empty() ? std::make_unique<input_pause>(s.state()) : nullptr;
   if (!is_here && options_.written_by == shard_writer::tasks) {
-    of.on_tasks = std::make_unique<detail::task_shards>(s.executor().target(), names());
+    of.on_tasks = std::make_unique<detail::task_shards>(
+        s.executor().target(), names(), std::filesystem::weakly_canonical(directory_).string() + '/' + options_.name);
     of.on_tasks->take();
   } else {
     of.variables = read_variables(s);
@@ -266,9 +274,10 @@ RILL_IO_INLINE void saver::expect_shards(checkpoint const& c) const {
   std::error_code ignored;
   for (auto const& file : detail::files_of(c))
     if (!std::filesystem::exists(directory_ / file, ignored))
-      throw error(code::failed_precondition, "a task has written '" + file + "' to another folder than '" +
-                                                 directory_.string() +
-                                                 "': give all processes one folder of a file system that they share");
+      throw error(code::failed_precondition,
+                  "'" + file + "' is not in '" + directory_.string() +
+                      "', though its task has written it: give all processes one folder of a file system that they "
+                      "share");
 }
 
 RILL_IO_INLINE std::vector<std::string> saver::names() const {
@@ -340,10 +349,11 @@ RILL_IO_INLINE void saver::replace_on_tasks(session& s, variable_values const& v
   };
   for (auto const& [variable, t] : values) {
     auto const assignment = assignments.at(variable->name);
-    auto const first = g[assignment].inputs[1];
-    if (fed.contains(first)) run();
-    fed.insert(first);
-    feeds.emplace_back(value{&g, first.node, first.port}, t);
+    auto const from = g[assignment].inputs[1];
+    value const first{&g, from.node, from.port};
+    if (fed.contains(detail::fed_endpoint(first))) run();
+    fed.insert(detail::fed_endpoint(first));
+    feeds.emplace_back(first, t);
     assigned.emplace_back(&g, assignment);
   }
   run();

@@ -15,8 +15,9 @@ namespace rill::detail {
 class task_shards {
  public:
   /// Finds the tasks on which the variables lie. Throws error(failed_precondition) if one has no value.
-  task_shards(target const& on, std::vector<std::string> const& variables);
-  /// Lets go of values that were not written, on the tasks that can be reached.
+  /// `saver`: a text that says whose checkpoints they are; the tasks keep values of one attempt of each saver.
+  task_shards(target const& on, std::vector<std::string> const& variables, std::string const& saver);
+  /// Frees values that were not written, on the tasks that can be reached.
   ~task_shards();
   task_shards(task_shards const&) = delete;
   task_shards& operator=(task_shards const&) = delete;
@@ -35,8 +36,8 @@ class task_shards {
   };
 
   graph graph_;
-  value key_;
-  std::string const id_;
+  value attempt_value_;
+  std::string const attempt_;
   std::vector<part> parts_;  // of the tasks that have variables
   std::vector<operation> written_, dropped_;
   session session_;
@@ -46,6 +47,7 @@ class task_shards {
 }  // namespace rill::detail
 
 #if RILL_IO_RUNTIME
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -63,38 +65,39 @@ inline std::string random_digits() {
 inline std::vector<std::vector<std::string>> variables_by_task(target const& on,
                                                                std::vector<std::string> const& variables) {
   std::vector<std::vector<std::string>> all(on.tasks.size());
-  auto left = variables;
-  for (std::size_t t = 0; t < on.tasks.size() && !left.empty(); ++t) {
-    auto const have = on.tasks[t]->have_values(left);
-    std::vector<std::string> others;
-    for (std::size_t i = 0; i < left.size(); ++i) (have.at(i) ? all[t] : others).push_back(std::move(left[i]));
-    left = std::move(others);
+  auto const have = values_of_all(ask_all(on.tasks, [&](auto const& t) { return t->ask_values(variables); }));
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    auto const at = std::find_if(have.begin(), have.end(), [&](auto const& on_task) { return on_task.at(i); });
+    if (at == have.end())
+      throw error(code::failed_precondition, "the variable has no value on any task: run initializer(graph) first",
+                  variables[i]);
+    all[static_cast<std::size_t>(at - have.begin())].push_back(variables[i]);
   }
-  if (!left.empty())
-    throw error(code::failed_precondition, "the variable has no value on any task: run initializer(graph) first",
-                left[0]);
   return all;
 }
 
-RILL_IO_INLINE task_shards::task_shards(target const& on, std::vector<std::string> const& variables)
-    : key_(placeholder(graph_, type(dtype::string), "key")), id_(random_digits()), session_(graph_, on) {
+RILL_IO_INLINE task_shards::task_shards(target const& on, std::vector<std::string> const& variables,
+                                        std::string const& saver)
+    : attempt_value_(placeholder(graph_, type(dtype::string), "key")), attempt_(random_digits()), session_(graph_, on) {
   auto const all = variables_by_task(on, variables);
   for (std::size_t t = 0; t < all.size(); ++t) {
     if (all[t].empty()) continue;
     part p{all[t], placeholder(graph_, type(dtype::string, {dim(unknown), dim(2)}), "files"), {}, {}};
     graph_.on(on.tasks[t]->name().text(), [&] {
-      p.bytes = record_erased<ops::snapshot_op>(graph_, {all[t]}, {key_}, "snapshot");
-      written_.push_back(
-          operation(record_erased<ops::write_snapshot_op>(graph_, {}, {key_, p.files}, "write_snapshot")));
-      dropped_.push_back(operation(record_erased<ops::drop_snapshot_op>(graph_, {}, {key_}, "drop_snapshot")));
+      p.bytes = record_erased<ops::snapshot_op>(graph_, {saver, all[t]}, {attempt_value_}, "snapshot");
+      written_.push_back(operation(
+          record_erased<ops::write_snapshot_op>(graph_, {saver}, {attempt_value_, p.files}, "write_snapshot")));
+      dropped_.push_back(
+          operation(record_erased<ops::drop_snapshot_op>(graph_, {saver}, {attempt_value_}, "drop_snapshot")));
     });
     parts_.push_back(std::move(p));
   }
 }
 RILL_IO_INLINE task_shards::~task_shards() {
-  if (keeps_) try {
-      session_.run({{key_, tensor(id_)}}, dropped_);
-    } catch (...) {  // a task that can't be reached keeps the values until the next checkpoint
+  if (!keeps_) return;
+  for (auto const& each : dropped_) try {
+      session_.run({{attempt_value_, tensor(attempt_)}}, each);
+    } catch (...) {  // a task that can't be reached keeps the values until the saver's next checkpoint
     }
 }
 
@@ -102,7 +105,7 @@ RILL_IO_INLINE void task_shards::take() {
   std::vector<value> all;
   for (auto const& p : parts_) all.push_back(p.bytes);
   keeps_ = true;
-  auto const sizes = session_.run({{key_, tensor(id_)}}, all);
+  auto const sizes = session_.run({{attempt_value_, tensor(attempt_)}}, all);
   for (std::size_t i = 0; i < parts_.size(); ++i)
     parts_[i].sizes.assign(sizes[i].data<std::int64_t>(), sizes[i].data<std::int64_t>() + sizes[i].elements());
 }
@@ -120,8 +123,8 @@ RILL_IO_INLINE void task_shards::write(checkpoint& c, std::uint64_t shard_bytes)
       shard_of.emplace_back(p.variables[i], count - 1);
     }
   }
-  for (auto const& [variable, shard] : shard_of) c.shards[variable] = c.shard(shard, count, id_);
-  std::vector<feed> feeds{{key_, tensor(id_)}};
+  for (auto const& [variable, shard] : shard_of) c.shards[variable] = c.shard(shard, count, attempt_);
+  std::vector<feed> feeds{{attempt_value_, tensor(attempt_)}};
   for (auto const& p : parts_) {
     tensor rows(dtype::string, shape{static_cast<std::int64_t>(p.variables.size()), 2});
     auto* to = rows.mutable_data<std::string>();

@@ -4,12 +4,10 @@
 #include "rill/ops/files/tensor_file.hpp"
 #include "rill/ops/input/decode_json.hpp"
 #include "rill/ops/input/read_record.hpp"
-#include "rill/ops/state/snapshot.hpp"
 
 namespace rill {
 
 /// What `all_operations<io_operations>()` has beyond `all_operations()`: operations that read and write files.
-using io_operations = type_list<ops::read_record_op, ops::decode_json_op, ops::save_op, ops::restore_op,
-                                ops::snapshot_op, ops::write_snapshot_op, ops::drop_snapshot_op>;
+using io_operations = type_list<ops::read_record_op, ops::decode_json_op, ops::save_op, ops::restore_op>;
 
 }  // namespace rill

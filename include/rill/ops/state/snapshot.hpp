@@ -12,41 +12,57 @@
 
 #include "rill/dsl/expr.hpp"
 #include "rill/ops/base/waiting.hpp"
+#include "rill/ops/state/shard_store.hpp"
 #include "rill/state/container.hpp"
-#include "rill/state/shard_store.hpp"
 
 namespace rill::ops {
 
-/// Keeps the present values of variables under a key until `write_snapshot`, and returns how many bytes each has. It
-/// takes them from the task by name, wherever they lie there.
-struct snapshot_op {
-  static constexpr std::string_view name = "snapshot",
-                                    doc = "keeps the values of variables under a key, for a checkpoint";
+/// What the operations share: the saver whose checkpoint it is. Input 0 is a text that no other attempt of it has.
+struct checkpoint_operation {
   static constexpr std::int8_t arity = 1;
+  static constexpr std::size_t outputs = 0;
   static constexpr rill::effect effect = rill::effect::writes;
   struct attributes {
-    std::vector<std::string> variables;
-    static constexpr auto fields(auto const& take) { return take(field{"variables", &attributes::variables}); }
+    std::string saver;
+    static constexpr auto fields(auto const& take) { return take(field{"saver", &attributes::saver}); }
   };
-  static type infer(attributes const& a, type const& key) {
-    expects(accepts(type(dtype::string), key), "snapshot: the key is not a string");
+  static std::array<type, 0> infer(attributes const&, std::span<type const> x) {
+    expect_attempt(x[0]);
+    return {};
+  }
+  static void expect_attempt(type const& t) {
+    expects(accepts(type(dtype::string), t), "an attempt to save a checkpoint is not a string");
+  }
+};
+
+/// Keeps the present values of variables until `write_snapshot`, and returns how many bytes each has. It takes them
+/// from the task by name, wherever they lie there.
+struct snapshot_op : checkpoint_operation {
+  static constexpr std::string_view name = "snapshot", doc = "keeps the values of variables for a checkpoint";
+  static constexpr std::size_t outputs = 1;
+  struct attributes {
+    std::string saver;
+    std::vector<std::string> variables;
+    static constexpr auto fields(auto const& take) {
+      return take(field{"saver", &attributes::saver}, field{"variables", &attributes::variables});
+    }
+  };
+  static type infer(attributes const& a, type const& attempt) {
+    expect_attempt(attempt);
     return type(dtype::int64, shape{static_cast<std::int64_t>(a.variables.size())});
   }
   static kernel cpu(kernel_request const& r);
 };
 
-/// Writes what `snapshot` has kept under a key, and lets go of it. Inputs: the key, and rows of a tensor's name and the
-/// file for it. Those that no row names are not written.
-struct write_snapshot_op {
+/// Writes what `snapshot` has kept, and frees it. Input 1 has rows of a tensor's name and the file for it. Variables
+/// without a row are freed unwritten.
+struct write_snapshot_op : checkpoint_operation {
   static constexpr std::string_view name = "write_snapshot",
                                     doc = "writes values that snapshot has kept to files of the task";
   static constexpr std::int8_t arity = 2;
-  static constexpr std::size_t outputs = 0;
-  static constexpr rill::effect effect = rill::effect::writes;
   static constexpr bool waits = true;
-  using attributes = no_attributes;
-  static std::array<type, 0> infer(no_attributes, std::span<type const> x) {
-    expects(accepts(type(dtype::string), x[0]), "write_snapshot: the key is not a string");
+  static std::array<type, 0> infer(attributes const&, std::span<type const> x) {
+    expect_attempt(x[0]);
     expects(x[1].element == dtype::string && (!x[1].has_rank() || x[1].rank == 2),
             "write_snapshot: the files are not rows of two strings");
     return {};
@@ -54,17 +70,9 @@ struct write_snapshot_op {
   static kernel cpu(kernel_request const& r);
 };
 
-/// Lets go of what `snapshot` has kept under a key.
-struct drop_snapshot_op {
-  static constexpr std::string_view name = "drop_snapshot", doc = "lets go of values that snapshot has kept";
-  static constexpr std::int8_t arity = 1;
-  static constexpr std::size_t outputs = 0;
-  static constexpr rill::effect effect = rill::effect::writes;
-  using attributes = no_attributes;
-  static std::array<type, 0> infer(no_attributes, std::span<type const> x) {
-    expects(accepts(type(dtype::string), x[0]), "drop_snapshot: the key is not a string");
-    return {};
-  }
+/// Frees what `snapshot` has kept.
+struct drop_snapshot_op : checkpoint_operation {
+  static constexpr std::string_view name = "drop_snapshot", doc = "frees values that snapshot has kept";
   static kernel cpu(kernel_request const& r);
 };
 
@@ -96,18 +104,20 @@ inline std::vector<shard_store::shard> shards_of(std::vector<named_tensor> value
 }  // namespace snapshotting
 
 RILL_INLINE kernel snapshot_op::cpu(kernel_request const& r) {
-  return kernel([&state = r.state, to = snapshotting::kept(r),
-                 names = decode<attributes>(r.at.attributes).variables](kernel_call const& call) {
-    std::vector<named_tensor> values;
-    auto* bytes = call.out<std::int64_t>(0);
-    for (auto const& name : names) {
-      auto const v = state.find_variable(name);
-      if (!v) throw error(code::failed_precondition, "the task has no variable of this name any more", name);
-      values.push_back({name, v->read(call.step.version)});
-      *bytes++ = static_cast<std::int64_t>(values.back().value.bytes());
-    }
-    to->put(*call.in<std::string>(0), std::move(values));
-  });
+  return kernel(
+      [&state = r.state, to = snapshotting::kept(r), a = decode<attributes>(r.at.attributes)](kernel_call const& call) {
+        std::vector<named_tensor> values;
+        auto* bytes = call.out<std::int64_t>(0);
+        for (auto const& name : a.variables) {
+          auto const v = state.find_variable(name);
+          if (!v || !v->initialized())
+            throw error({code::unavailable, cause::lost},
+                        "the variable '" + name + "' has no value any more: its task was started anew");
+          values.push_back({name, v->read(call.step.version)});
+          *bytes++ = static_cast<std::int64_t>(values.back().value.bytes());
+        }
+        to->put(a.saver, *call.in<std::string>(0), std::move(values));
+      });
 }
 
 RILL_INLINE kernel write_snapshot_op::cpu(kernel_request const& r) {
@@ -115,18 +125,26 @@ RILL_INLINE kernel write_snapshot_op::cpu(kernel_request const& r) {
   if (!store)
     throw error(code::failed_precondition,
                 "this process writes no checkpoints: give its server_options (or task_options) a checkpoint_folder");
+  expects(r.inputs[1].rank == 2 && r.inputs[1][1] == dim(2), "write_snapshot: the files are not rows of two strings");
   auto const rows = static_cast<std::size_t>(elements(r.inputs[1].shape())) / 2;
   return detail::waiting(
-      [from = snapshotting::kept(r), store, rows](kernel_call const& call) {
-        auto shards = snapshotting::shards_of(from->take(*call.in<std::string>(0)), call.in<std::string>(1), rows);
+      [from = snapshotting::kept(r), store, rows,
+       saver = decode<attributes>(r.at.attributes).saver](kernel_call const& call) {
+        auto shards =
+            snapshotting::shards_of(from->take(saver, *call.in<std::string>(0)), call.in<std::string>(1), rows);
         auto& later = call.from->suspend();
-        store->write(std::move(shards), [&later](failure why) { later.resume(std::move(why)); });
+        try {
+          store->write(std::move(shards), [&later](failure why) { later.resume(std::move(why)); });
+        } catch (...) {
+          later.resume(caught_failure());
+        }
       },
       false);
 }
 
 RILL_INLINE kernel drop_snapshot_op::cpu(kernel_request const& r) {
-  return kernel([from = snapshotting::kept(r)](kernel_call const& call) { from->drop(*call.in<std::string>(0)); });
+  return kernel([from = snapshotting::kept(r), saver = decode<attributes>(r.at.attributes).saver](
+                    kernel_call const& call) { from->drop(saver, *call.in<std::string>(0)); });
 }
 
 #endif
