@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds rill for this processor and tests what it does: about 20 minutes on two cores.
+# Installs what is missing, builds rill for this processor and tests what it does: about 45 minutes on two cores.
 #
 #   tests/run.sh                 what rill does
 #   tests/run.sh -R tensor       arguments go to ctest
