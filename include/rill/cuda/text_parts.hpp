@@ -10,7 +10,7 @@ namespace rill::cuda {
 
 /// Returns the first lines of a text. They include a header of cuda/text/ and make its names visible.
 std::string text_head(std::string_view header);
-/// Returns the same, with <cstdint> before the header.
+/// Returns the same, with the include of cstdint before that of the header.
 std::string text_head_with_cstdint(std::string_view header);
 /// Returns the definition of a kernel with one statement. `signature` is its name and its parameters; `launch_bounds`
 /// has the arguments of __launch_bounds__ in parentheses, and may be empty.
