@@ -207,7 +207,7 @@ TEST(saver_on_tasks, commits_nothing_that_a_task_has_not_written) {
     a.s.run(initializer(a.n.g));
     saver writes(a.n.g, place / "run", {.written_by = shard_writer::tasks});
     auto const text = sentence([&] { writes.save(a.s); });
-    auto const why = tasks == &nowhere ? "this process writes no checkpoints" : "to another folder than";
+    auto const why = tasks == &nowhere ? "this process writes no checkpoints" : "though its task has written it";
     EXPECT_NE(text.find(why), text.npos) << text;
     EXPECT_TRUE(writes.checkpoints().empty());
     EXPECT_FALSE(writes.restore(a.s));

@@ -82,7 +82,8 @@ RILL_IO_INLINE task_shards::task_shards(target const& on, std::vector<std::strin
   auto const all = variables_by_task(on, variables);
   for (std::size_t t = 0; t < all.size(); ++t) {
     if (all[t].empty()) continue;
-    part p{all[t], placeholder(graph_, type(dtype::string, {dim(unknown), dim(2)}), "files"), {}, {}};
+    part p{
+        all[t], placeholder(graph_, type(dtype::string, {dim(unknown), dim(2)}), "files" + std::to_string(t)), {}, {}};
     graph_.on(on.tasks[t]->name().text(), [&] {
       p.bytes = record_erased<ops::snapshot_op>(graph_, {saver, all[t]}, {attempt_value_}, "snapshot");
       written_.push_back(operation(
