@@ -133,9 +133,10 @@ struct run_body {
   std::uint64_t oldest = 0;  ///< steps of this master with lower numbers have ended
   std::uint64_t number = 0;
   std::uint64_t stream = 0;     ///< what random numbers are drawn by
+  std::int64_t generation = 0;  ///< of the session
   std::int64_t time_left = -1;  ///< in nanoseconds; -1: the step has no deadline
   bool watched = false, logged = false;
-  auto fields() { return std::tie(call, share, step, oldest, number, stream, time_left, watched, logged); }
+  auto fields() { return std::tie(call, share, step, oldest, number, stream, generation, time_left, watched, logged); }
 };
 struct call_body {
   std::uint64_t call = 0;

@@ -51,7 +51,8 @@ class remote_run : public std::enable_shared_from_this<remote_run> {
                   .step = with_.id,
                   .oldest = rill::detail::running_steps::here().oldest(),
                   .number = with_.step,
-                  .stream = with_.stream};
+                  .stream = with_.stream,
+                  .generation = with_.generation};
     if (with_.deadline) {
       auto const left = *with_.deadline - std::chrono::steady_clock::now();
       body.time_left = std::max<std::int64_t>(0, std::chrono::nanoseconds(left).count());

@@ -316,6 +316,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
       share_run with{.id = asked.step,
                      .step = asked.number,
                      .stream = asked.stream,
+                     .generation = asked.generation,
                      .fed = std::move(fed),
                      .exchange = step,
                      .stop = mine->stop.get_token()};

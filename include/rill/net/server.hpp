@@ -115,6 +115,7 @@ inline target connect(std::string_view address, net_options const& net) {
 #include "rill/net/remote_task.hpp"
 #include "rill/net/served_link.hpp"
 #include "rill/ops/list/registry.hpp"
+#include "rill/ops/state/generation.hpp"
 #include "rill/ops/state/snapshot.hpp"
 
 namespace rill {
@@ -178,6 +179,7 @@ RILL_NET_INLINE server::server(rill::cluster of, server_options options) try : p
     for (auto const* op :
          {&definition<ops::snapshot_op>(), &definition<ops::write_snapshot_op>(), &definition<ops::drop_snapshot_op>()})
       here->of_tasks.push_back(op);
+  here->of_tasks.push_back(&definition<ops::begin_generation_op>());
   here->clients = options.clients;
   here->steps->add_master(detail::running_steps::here().process());
   parts_->listening = std::make_shared<net::listener>(here);

@@ -1,5 +1,6 @@
 // Sets a step's context up at its begin, and cleans up at its end.
 #pragma once
+#include <cstdint>
 #include <optional>
 
 #include "rill/device/observer.hpp"
@@ -16,7 +17,8 @@ struct step_setting {
   container& state;
   log_callback const& log;
   arena_pool& arenas;
-  step_counts* counts;  ///< they number the step; null: it is a share, and has its step's numbers
+  step_counts* counts;          ///< they number the step; null: it is a share, and has its step's numbers
+  std::int64_t generation = 0;  ///< of the session whose share it is (container::begin_generation)
 };
 
 /// Gives a step its number, the version of the variables, log and arenas, and tells its observer that it begins. Its
@@ -28,6 +30,7 @@ class step_scope {
       : step_(step) {
     if (compiled.uses().variables) step.version = variables_.emplace(all.state).version();
     if (all.counts) all.counts->number(step, compiled.uses());
+    else all.state.expect_generation(all.generation);  // after it has its version of the variables
     step.log = all.log ? &all.log : nullptr;
     step.holdings = &holdings_;
     step.arenas = &all.arenas;

@@ -130,7 +130,7 @@ class worker::share final : public registered_share {
     step.deadline = with.deadline;
     step.exchange = with.exchange.get();
     step.progress = with.progress.get();
-    step_setting const setting{*all.state, with.log ? *with.log : nowhere, all.arenas, nullptr};
+    step_setting const setting{*all.state, with.log ? *with.log : nowhere, all.arenas, nullptr, with.generation};
     auto const compile_deferred = [&all, how = how_](compiled_step& first, std::span<tensor const> given,
                                                      step_context const& s) {
       return detail::compile_deferred(first, given, all.planning(how, &s));

@@ -1,5 +1,7 @@
 // Containers, which keep state between steps.
 #pragma once
+#include <atomic>
+#include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
@@ -68,6 +70,17 @@ class container {
   /// Throws error(invalid_argument), and changes nothing, if a value has another type than its variable or a variable
   /// occurs twice.
   void replace(std::vector<std::pair<std::shared_ptr<variable_state>, tensor>> values);
+  /// Begins a generation of training, a number other than 0: training has gone back to a checkpoint, say. Steps that
+  /// run go on with variables of their own, so their updates are lost, and sessions of other generations can begin no
+  /// steps (`expect_generation`). Waits for updates that are running, but for no step.
+  void begin_generation(std::int64_t number);
+  /// Returns the number of the present generation; 0: none has begun.
+  std::int64_t generation() const noexcept { return generation_.load(std::memory_order_relaxed); }
+  /// Throws error(aborted) if a step of generation `of` must not begin: another generation has begun. Generation 0 is
+  /// that of sessions outside of training, whose steps may always begin.
+  void expect_generation(std::int64_t of) const {
+    if (of != 0 && of != generation()) refuse_generation();
+  }
   /// Holds the version of the variables that was the newest when the object was created; its step reads the variables
   /// in this version.
   class reading {
@@ -108,9 +121,11 @@ class container {
   template <class State> std::vector<std::shared_ptr<State>> all(by_name<State> const& states) const;
 
   void forget_unread() noexcept;
+  [[noreturn]] static void refuse_generation();
   void expect_values(std::string const& name) const;
 
   bool has_values_ = true;
+  std::atomic<std::int64_t> generation_ = 0;
   std::shared_ptr<shard_store> store_;
   std::set<std::shared_ptr<void const>> kept_;  // destroyed last
   mutable std::mutex mutex_;
@@ -265,6 +280,27 @@ RILL_INLINE void container::replace(std::vector<std::pair<std::shared_ptr<variab
   forget_unread();
 } catch (...) {
   rethrow_as_error();
+}
+
+RILL_INLINE void container::begin_generation(std::int64_t number) try {
+  std::list<variable_state::replacement> prepared;
+  for (auto const& v : variables())
+    if (v->initialized()) prepared.emplace_back(v, v->read());
+  {
+    std::lock_guard const alone(replacing_);
+    auto& next = versions_.prepare();
+    generation_.store(number);  // before the version: a step that begins with this version sees the generation
+    for (auto& each : prepared) each.put(next.number());
+    versions_.publish(next);
+  }
+  forget_unread();
+} catch (...) {
+  rethrow_as_error();
+}
+RILL_INLINE void container::refuse_generation() {
+  throw error(
+      {code::aborted, cause::lost},
+      "the session belongs to an earlier generation of the training, which has gone back to a checkpoint since");
 }
 
 // If memory runs out, unread values stay until the next call.

@@ -21,9 +21,10 @@ namespace rill {
 struct training_worker {
   static constexpr std::int64_t most = 65536;  ///< so that bytes of strangers don't make a task allocate much
 
-  std::int64_t number = 0;  ///< from 0; worker 0 makes the updates
-  std::int64_t count = 1;   ///< of all workers
-  std::int64_t graph = 0;   ///< the fingerprint of the graph that computes the gradients
+  std::int64_t number = 0;      ///< from 0; worker 0 makes the updates
+  std::int64_t count = 1;       ///< of all workers
+  std::int64_t graph = 0;       ///< the fingerprint of the graph that computes the gradients
+  std::int64_t generation = 0;  ///< of the task (container::begin_generation)
 
   /// Throws error(failed_precondition) unless the worker is one of that many.
   void check() const;
@@ -46,9 +47,9 @@ class training_rounds {
   /// Returns what a worker waits for here, for reports.
   std::string as_text() const;
 
-  /// Returns the round of a worker's step: the same until the worker has waited for its end. A worker 0 with another
-  /// graph or number of workers begins anew. Throws error(failed_precondition) for another worker whose graph or number
-  /// of workers is not worker 0's.
+  /// Returns the round of a worker's step: the same until the worker has waited for its end. The first worker of
+  /// another generation begins anew, and without generations a worker 0 with another graph or number of workers. Throws
+  /// error(failed_precondition) for any other worker whose graph or number of workers differs.
   std::int64_t begin(training_worker const& who);
   /// Worker 0 has updated the variables: those that wait, and worker 0, get their tokens of the next round.
   void end(std::int64_t round);
@@ -56,6 +57,8 @@ class training_rounds {
   void wait(std::shared_ptr<round_request> const& r);
   /// Ends a request that still waits with the failure `why`.
   void give_up(round_request const& wanted, failure why);
+  /// Throws error(aborted) if a round is not of this generation, and there are generations.
+  static void expect_generation(std::int64_t round, std::int64_t generation);
 
  private:
   std::vector<std::shared_ptr<round_request>> begin_anew(training_worker const& who);
@@ -163,7 +166,8 @@ RILL_INLINE std::int64_t training_rounds::begin(training_worker const& who) {
   std::vector<std::shared_ptr<round_request>> others;
   std::unique_lock lock(mutex_);
   bool const differs = all_.count != who.count || all_.graph != who.graph;
-  if (all_.number < 0 || (differs && who.number == 0)) others = begin_anew(who);
+  bool const is_first = all_.number < 0 || all_.generation != who.generation;
+  if (is_first || (differs && who.number == 0 && who.generation == 0)) others = begin_anew(who);
   else if (differs)
     throw error(code::failed_precondition,
                 "worker " + std::to_string(who.number) + " of " + std::to_string(who.count) +
@@ -181,7 +185,7 @@ RILL_INLINE std::int64_t training_rounds::begin(training_worker const& who) {
 // Returns the requests that wait for what is no more.
 RILL_INLINE std::vector<std::shared_ptr<round_request>> training_rounds::begin_anew(training_worker const& who) {
   std::random_device random;
-  round_ = std::int64_t{random() & 0x7fffffffu} << 32;
+  round_ = (who.generation != 0 ? who.generation : std::int64_t{random() & 0x7fffffffu}) << 32;
   all_ = who;
   tokens_.assign(static_cast<std::size_t>(who.count), round_);
   return std::exchange(waiting_, {});
@@ -200,6 +204,13 @@ RILL_INLINE void training_rounds::end(std::int64_t round) {
   for (auto const& r : done) take_token(r->worker);
   lock.unlock();
   detail::finish_all(done);
+}
+
+RILL_INLINE void training_rounds::expect_generation(std::int64_t round, std::int64_t generation) {
+  if (generation != 0 && round >> 32 != generation)
+    throw error(
+        {code::aborted, cause::lost},
+        "the round belongs to an earlier generation of the training, which has gone back to a checkpoint since");
 }
 
 RILL_INLINE void training_rounds::take_token(std::int64_t worker) {

@@ -21,6 +21,11 @@ struct batches_options {
   std::uint64_t seed = 0;  ///< the seed of the shuffling
   bool shuffle = true;     ///< if false, the examples come in order, and batches share their memory, a device's too
   bool partial = true;     ///< whether an epoch ends with a smaller batch; if false, its last examples are dropped
+  /// How many workers share the examples, and which of them this is, from 0. Each draws one batch of a round, so in an
+  /// epoch each example comes once among all of them. All have the same position after the same number of batches: it
+  /// counts the examples of all workers, and any number of workers resumes there. The last, smaller, round is divided
+  /// evenly; examples that are fewer than the workers are dropped.
+  std::int64_t workers = 1, worker = 0;
 };
 
 /// A position in a sequence of batches: the epoch, and the number of its examples drawn so far.
@@ -55,14 +60,16 @@ void copy_rows(tensor const& from, std::vector<std::int64_t> const& order, std::
 /// The base of all batch ranges: the position, and the choice of the next examples.
 class batch_sequence {
  public:
-  /// Returns the number of batches in an epoch.
-  std::int64_t per_epoch() const { return rows_ / size_ + (options_.partial && rows_ % size_ != 0); }
+  /// Returns the number of batches in an epoch, for each worker.
+  std::int64_t per_epoch() const { return rows_ / round() + (rows_ % round() >= least_round()); }
   /// Returns the number of batches in all epochs.
   std::int64_t total() const { return per_epoch() * epochs_; }
   /// Returns the position after the last drawn batch; save it with the variables to resume there.
   batch_position position() const { return position_; }
   /// Resumes at a saved position. Throws error(invalid_argument) if it is not within these examples.
   void resume(batch_position at);
+  /// Resumes at the position after that many batches. Throws error(invalid_argument) if the number is negative.
+  void resume_after(std::int64_t count);
 
  protected:
   batch_sequence(std::int64_t size, std::int64_t epochs, batches_options options);
@@ -77,7 +84,15 @@ class batch_sequence {
   void done();
 
  private:
-  std::int64_t last() const { return position_.index + std::min(size_, rows_ - position_.index); }
+  std::int64_t round() const { return size_ * options_.workers; }  // examples of all workers
+  std::int64_t least_round() const { return options_.partial ? options_.workers : round(); }
+  std::int64_t of_round() const { return std::min(round(), rows_ - position_.index); }
+  // The end of the worker's examples of a round, which begin where the worker before it ends.
+  std::int64_t end_of(std::int64_t worker) const {
+    return position_.index + of_round() * (worker + 1) / options_.workers;
+  }
+  std::int64_t first() const { return end_of(options_.worker - 1); }
+  std::int64_t last() const { return end_of(options_.worker); }
   void start_next_epoch_at_end();
 
   std::int64_t size_, epochs_, rows_ = -1;
@@ -194,6 +209,10 @@ RILL_INLINE batch_sequence::batch_sequence(std::int64_t size, std::int64_t epoch
   if (epochs_ < 0)
     throw error(code::invalid_argument,
                 "batches: expected a number of epochs from 0 on, got " + std::to_string(epochs_));
+  if (options_.worker < 0 || options_.worker >= options_.workers || options_.workers > INT64_MAX / size_)
+    throw error(code::invalid_argument, "batches: expected one of the workers, counted from 0, got worker " +
+                                            std::to_string(options_.worker) + " of " +
+                                            std::to_string(options_.workers));
 } catch (...) {
   rethrow_as_error();
 }
@@ -206,6 +225,16 @@ RILL_INLINE void batch_sequence::resume(batch_position at) try {
   position_ = at;
   shuffled_ = -1;
   start_next_epoch_at_end();
+} catch (...) {
+  rethrow_as_error();
+}
+
+RILL_INLINE void batch_sequence::resume_after(std::int64_t count) try {
+  if (count < 0)
+    throw error(code::invalid_argument,
+                "batches: expected a number of batches from 0 on, got " + std::to_string(count));
+  auto const each = std::max<std::int64_t>(per_epoch(), 1);
+  resume({count / each, count % each * round()});
 } catch (...) {
   rethrow_as_error();
 }
@@ -223,7 +252,7 @@ RILL_INLINE void batch_sequence::count(tensor& t) try {
 }
 
 RILL_INLINE void batch_sequence::start_next_epoch_at_end() {
-  if (position_.index + (options_.partial ? 1 : size_) <= rows_) return;
+  if (position_.index + least_round() <= rows_) return;
   ++position_.epoch;
   position_.index = 0;
 }
@@ -240,21 +269,21 @@ RILL_INLINE bool batch_sequence::next() try {
 }
 
 RILL_INLINE tensor batch_sequence::take(tensor const& from, tensor& into) const try {
-  if (!options_.shuffle) return from.rows(position_.index, last());
+  if (!options_.shuffle) return from.rows(first(), last());
   if (!into || !into.storage().unique()) {
     shape s = from.shape();
     s[0] = std::min(size_, rows_);
     into = tensor(from.element(), s);
   }
-  auto rows = into.rows(0, last() - position_.index);
-  copy_rows(from, order_, position_.index, last(), rows);
+  auto rows = into.rows(0, last() - first());
+  copy_rows(from, order_, first(), last(), rows);
   return rows;
 } catch (...) {
   rethrow_as_error();
 }
 
 RILL_INLINE void batch_sequence::done() {
-  position_.index = last();
+  position_.index += of_round();
   start_next_epoch_at_end();
 }
 

@@ -144,9 +144,9 @@ RILL_INLINE std::vector<type> average_of_round_op::infer(attributes const& a, st
 
 RILL_INLINE kernel begin_round_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
-  return kernel([a, rounds = rounds_of(r, r.at.name)](kernel_call const& call) {
-    *call.out<std::int64_t>(0) =
-        rounds->begin({.number = *call.in<std::int64_t>(1), .count = a.workers, .graph = a.graph});
+  return kernel([a, &state = r.state, rounds = rounds_of(r, r.at.name)](kernel_call const& call) {
+    *call.out<std::int64_t>(0) = rounds->begin(
+        {.number = *call.in<std::int64_t>(1), .count = a.workers, .graph = a.graph, .generation = state.generation()});
   });
 }
 
@@ -173,8 +173,9 @@ RILL_INLINE kernel after_round_op::cpu(kernel_request const&) {
 
 RILL_INLINE kernel add_to_round_op::cpu(kernel_request const& r) {
   auto const a = decode<attributes>(r.at.attributes);
-  return kernel([to = sum_of(r, a.rounds), workers = a.workers,
+  return kernel([&state = r.state, to = sum_of(r, a.rounds), workers = a.workers,
                  types = std::vector<type>(r.inputs.begin() + 3, r.inputs.end())](kernel_call const& call) {
+    training_rounds::expect_generation(*call.in<std::int64_t>(1), state.generation());
     std::vector<tensor> gradient;
     for (std::size_t i = 0; i < types.size(); ++i) gradient.push_back(tensor::borrow(types[i], call.in(3 + i)));
     to->add(*call.in<std::int64_t>(1), *call.in<std::int64_t>(2), workers, gradient, call.threads);

@@ -44,7 +44,7 @@ class partitioned_step final : public keeps_memory {
     std::shared_ptr<registered_share> registered;
   };
 
-  explicit partitioned_step(kernel_request const& r) {
+  explicit partitioned_step(kernel_request const& r) : state_(r.state) {
     auto sub = *attribute_as<std::shared_ptr<subgraph const>>(r.at.attributes, "body");
     auto first = *r.passes;
     first.fuse = false;  // each task fuses what it has
@@ -81,6 +81,8 @@ class partitioned_step final : public keeps_memory {
   }
 
   std::vector<part> const& parts() const { return parts_; }
+  /// Returns the generation of training that the session takes part in.
+  std::int64_t generation() const { return state_.generation(); }
   /// Returns the outputs that are inputs: the number of each among the outputs and among the inputs.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> const& fed_outputs() const { return fed_outputs_; }
 
@@ -97,6 +99,7 @@ class partitioned_step final : public keeps_memory {
   }
 
  private:
+  container const& state_;
   std::vector<part> parts_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> fed_outputs_;
   std::string placement_;
@@ -143,6 +146,7 @@ class remote_call final : public std::enable_shared_from_this<remote_call> {
     share_run with{.id = id_,
                    .step = call_.step.number,
                    .stream = call_.step.stream,
+                   .generation = of_.generation(),
                    .exchange = exchange_,
                    .stop = stop_.get_token(),
                    .deadline = call_.step.deadline,

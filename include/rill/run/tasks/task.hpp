@@ -36,6 +36,7 @@ struct share_run {
   step_id id = {};                                ///< of the step
   std::uint64_t step = 0;                         ///< its number in its session
   std::uint64_t stream = 0;                       ///< what it draws random numbers by
+  std::int64_t generation = 0;                    ///< of the session (container::begin_generation)
   std::vector<tensor> fed = {};                   ///< its inputs
   std::shared_ptr<rill::exchange> exchange = {};  ///< of the step
   std::stop_token stop = {};                      ///< asks it to end
