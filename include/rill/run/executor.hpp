@@ -45,6 +45,17 @@ namespace rill {
 class axis_binding;
 class compiled_step;
 
+namespace detail {
+
+/// Returns the output that is fed: an `as` is looked through, because feeding it feeds its input.
+inline endpoint fed_endpoint(value const& v) {
+  auto const& n = v.origin();
+  if (n.op->kind != op_kind::as) return v.endpoint();
+  return fed_endpoint({v.graph, n.inputs[0].node, n.inputs[0].port});
+}
+
+}  // namespace detail
+
 /// Runs steps of one graph. Several threads may use it at the same time.
 class executor {
  public:
@@ -167,13 +178,6 @@ struct executor::parts {
 };
 
 namespace detail {
-
-// Returns the output that is fed: an `as` is looked through, because feeding it feeds its input.
-inline endpoint fed_endpoint(value const& v) {
-  auto const& n = v.origin();
-  if (n.op->kind != op_kind::as) return v.endpoint();
-  return fed_endpoint({v.graph, n.inputs[0].node, n.inputs[0].port});
-}
 
 // Whether an output is fed already. A few feeds are compared one by one; many are kept in a set.
 inline bool is_fed_again(run_request& r, endpoint to) {
