@@ -15,3 +15,4 @@
 #include "rill/ops/list/io_operations.hpp"
 #include "rill/train/checkpoint_folder.hpp"
 #include "rill/train/saver.hpp"
+#include "rill/train/training_loop.hpp"

@@ -54,6 +54,7 @@ class worker final : public task, public std::enable_shared_from_this<worker> {
 
 #include "rill/base/pool.hpp"
 #include "rill/base/processors.hpp"
+#include "rill/ops/state/generation.hpp"
 #include "rill/ops/state/snapshot.hpp"
 #include "rill/run/compile.hpp"
 #include "rill/run/compiled_body.hpp"

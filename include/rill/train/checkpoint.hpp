@@ -32,6 +32,7 @@ struct checkpoint {
   batch_position position = {};                    ///< the position in the batches
   std::optional<double> metric = {};               ///< a finite number that selects the best checkpoint
   std::map<std::string, std::string> shards = {};  ///< the file of each tensor
+  std::optional<std::int64_t> trained = {};  ///< the steps of a `training_loop`, if one has saved it
   /// `session::draws` at the time of saving; empty: it was saved by a version that had one count, `steps`.
   std::optional<draw_counts> draws = {};
 
@@ -135,6 +136,7 @@ RILL_IO_INLINE void write_index(checkpoint const& c) try {
   metadata["epoch"] = c.position.epoch;
   metadata["index"] = c.position.index;
   if (c.metric) metadata["metric"] = *c.metric;
+  if (c.trained) metadata["trained"] = *c.trained;
   auto& shards = objects["weight_map"];
   for (auto const& [tensor, file] : c.shards) shards[tensor] = file;
   if (c.draws) {
@@ -245,6 +247,7 @@ RILL_IO_INLINE checkpoint read_index(checkpoint c) {
     read_count(metadata, "index", c.position.index);
     if (auto const at = metadata.find("metric"); at != metadata.end() && !at->second.is_null())
       c.metric = at->second.get<double>();
+    if (metadata.contains("trained")) read_count(metadata, "trained", c.trained.emplace());
     c.draws = read_draws(events.objects);
     c.shards.clear();
     for (auto const& [tensor, file] : index_member(events.objects, "weight_map"))

@@ -73,12 +73,15 @@ class saver {
   /// thread does not pause within a minute, because its step waits for an element that no such thread enqueues. If
   /// memory runs out while it removes old checkpoints, the next call removes them. A metric that is not finite counts
   /// as missing, so a diverged loss is never the best. Damaged checkpoints are left as they are.
-  checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {});
+  /// `trained`: the steps of a `training_loop`.
+  checkpoint save(session& s, batch_position position = {}, std::optional<double> metric = {},
+                  std::optional<std::int64_t> trained = {});
   /// Does the same, but returns when it has all values of variables, and writes them on another thread. Until a
   /// variable is written, its first update copies it. The future's destructor waits for the files. The saver and the
   /// tasks must outlive the future. A later save waits for this one.
   std::future<checkpoint> save_in_background(session& s, batch_position position = {},
-                                             std::optional<double> metric = {});
+                                             std::optional<double> metric = {},
+                                             std::optional<std::int64_t> trained = {});
 
   /// Restores the newest checkpoint and returns it; returns nullopt if there is none. If tensors are missing, throws
   /// error(not_found); if they have other types, error(invalid_argument); either error lists all of them. Throws
@@ -121,7 +124,8 @@ class saver {
     std::vector<named_tensor> variables = {}, queues = {};
     std::unique_ptr<detail::task_shards> on_tasks = {};
   };
-  unwritten read(session& s, batch_position position, std::optional<double> metric) const;
+  unwritten read(session& s, batch_position position, std::optional<double> metric,
+                 std::optional<std::int64_t> trained) const;
   checkpoint write(unwritten of) const;
   void expect_shards(checkpoint const& c) const;
 
@@ -209,15 +213,17 @@ RILL_IO_INLINE saver::saver(graph& g, std::filesystem::path directory, saver_opt
   rethrow_as_error();
 }
 
-RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::optional<double> metric) try {
-  return write(read(s, position, metric));
+RILL_IO_INLINE checkpoint saver::save(session& s, batch_position position, std::optional<double> metric,
+                                      std::optional<std::int64_t> trained) try {
+  return write(read(s, position, metric, trained));
 } catch (...) {
   rethrow_as_error();
 }
 
 RILL_IO_INLINE std::future<checkpoint> saver::save_in_background(session& s, batch_position position,
-                                                                 std::optional<double> metric) try {
-  auto of = read(s, position, metric);
+                                                                 std::optional<double> metric,
+                                                                 std::optional<std::int64_t> trained) try {
+  auto of = read(s, position, metric, trained);
   try {
     return std::async(std::launch::async, [this, of = std::move(of)]() mutable {
       return only_errors([&] { return write(std::move(of)); });
@@ -229,14 +235,15 @@ RILL_IO_INLINE std::future<checkpoint> saver::save_in_background(session& s, bat
   rethrow_as_error();
 }
 
-RILL_IO_INLINE saver::unwritten saver::read(session& s, batch_position position, std::optional<double> metric) const {
+RILL_IO_INLINE saver::unwritten saver::read(session& s, batch_position position, std::optional<double> metric,
+                                            std::optional<std::int64_t> trained) const {
   std::error_code failed;
   std::filesystem::create_directories(directory_, failed);
   if (failed) files::fail("create the directory", directory_, failed.value());
   if (metric && !std::isfinite(*metric)) metric.reset();
   unwritten of{.alone = std::make_unique<directory_lock>(directory_)};
   auto const before = detail::numbered_checkpoints(directory_, options_.name);
-  of.c = {directory_, options_.name, before.empty() ? 1 : before.back().number + 1, 0, position, metric, {}};
+  of.c = {directory_, options_.name, before.empty() ? 1 : before.back().number + 1, 0, position, metric, {}, trained};
   retention().sweep(before);
   bool const is_here = s.state().has_values();
   auto const pause = is_here && !queues_.empty() ? std::make_unique<input_pause>(s.state()) : nullptr;

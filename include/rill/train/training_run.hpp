@@ -1,0 +1,587 @@
+// One run of a training loop: in one process, or as the chief or another worker of a cluster. The chief begins a
+// generation: it gathers the workers, restores the newest checkpoint, and lets all train from there. A loss ends the
+// generation everywhere, and the chief begins the next one.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "rill/run/session.hpp"
+#include "rill/train/saver.hpp"
+#include "rill/train/training_board.hpp"
+#include "rill/train/training_options.hpp"
+#include "rill/train/training_watch.hpp"
+
+namespace rill::detail {
+
+/// What a loop trains, without the types of its tensors.
+struct training_work {
+  std::function<void(std::stop_token)> prepare;    ///< compiles the step, which ends when it is asked to
+  std::function<bool()> draw;                      ///< the next batch; false: the input has ended
+  std::function<double()> step;                    ///< trains by that batch; returns the loss
+  std::function<batch_position()> position;        ///< after that batch
+  std::function<void(batch_position)> resume;      ///< goes on there
+  std::function<void(std::int64_t)> resume_after;  ///< goes on after so many batches
+  std::function<std::int64_t()> total;             ///< of batches; -1: not known
+  std::function<std::int64_t()> examples;          ///< in the last batch
+};
+
+/// Whether training goes back to a checkpoint after this error, which is not the program's own.
+inline bool is_loss(error const& e) { return e.cause() == cause::lost || e.cause() == cause::derived; }
+
+class training_run {
+ public:
+  struct hook {
+    std::int64_t steps;
+    std::function<void(training_progress const&)> call;
+  };
+
+  training_run(session& s, training_options o);
+  session& in() const { return in_; }
+  std::int64_t worker() const { return worker_; }
+  std::int64_t workers() const { return workers_; }
+  void add(hook h) { hooks_.push_back(std::move(h)); }
+  /// Returns `train` with what the loop counts in the graph.
+  operation counted(operation train);
+  training_result train(training_work work);
+
+ private:
+  using phase = training_news::phase;
+  using board = training_board;
+  using clock = std::chrono::steady_clock;
+
+  // In every process.
+  bool train_steps(training_watch const* watch);
+  void step();
+  void resume(std::int64_t steps, batch_position at);
+  std::int64_t own_count();
+  void check_loss() const;
+  bool is_told_to_stop() const;
+  void say(std::string const& line) const;
+  bool has_rounds() const;
+
+  // Where checkpoints are saved: in a process alone, and on the chief.
+  void train_alone();
+  void restore();
+  void save_if_due();
+  void save();
+  void finish_saving();
+  void call_hooks();
+  void report();
+
+  // On the chief.
+  void train_as_chief();
+  void gather();
+  void begin_generation();
+  failure look_at_workers();
+  failure absence(std::vector<std::int64_t> const& reached) const;
+  void wait_for_all(board::mark which, std::string const& what);
+  training_news news(phase now) const;
+
+  // On the other workers.
+  void train_as_worker();
+  training_news wait_for_news();
+  failure look_at_chief();
+  void wait_for_end();
+  void leave(phase how);
+
+  bool has_lost_values(error const& e) const noexcept;
+  void tell_of(error const& e) noexcept;
+  void go_back(error const& e);
+
+  session& in_;
+  training_options options_;
+  std::int64_t worker_ = 0, workers_ = 1;
+  std::unique_ptr<board> board_;  // in a cluster
+  std::vector<hook> hooks_;
+  bool synchronous_ = false;
+  std::vector<variable_value> counts_;  // of each asynchronous worker, its steps
+  training_work work_;
+  caught_signals const* signals_ = nullptr;
+
+  std::optional<saver> saver_;
+  operation first_values_;
+  std::future<checkpoint> saving_;
+  std::int64_t saved_ = -1;  // the steps of the last checkpoint
+  clock::time_point saved_at_, logged_at_;
+  std::int64_t seen_ = 0, logged_steps_ = 0;  // since the last line: examples and steps
+
+  training_progress now_;
+  std::int64_t limit_ = -1;  // of steps; -1: none
+  std::int64_t generation_ = 0;
+  std::int64_t joined_ = 0, lost_ = 0;  // of another worker: the last generations that it has joined, and lost
+  std::int64_t attempts_ = 0, gone_back_to_ = -2;
+  std::atomic<bool> is_wished_ = false;  // that the chief stops all
+  bool is_over_ = false, is_stopped_ = false;
+};
+
+}  // namespace rill::detail
+
+#if RILL_IO_RUNTIME
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "rill/base/deadline.hpp"
+#include "rill/ops/control/flow.hpp"
+#include "rill/ops/state/assign.hpp"
+#include "rill/ops/state/generation.hpp"
+#include "rill/train/initializers.hpp"
+
+namespace rill::detail {
+
+RILL_IO_INLINE training_run::training_run(session& s, training_options o) : in_(s), options_(std::move(o)) {
+  expects(options_.steps >= 0 && options_.save.steps >= 0, "a training loop: a number of steps must not be negative");
+  expects(options_.save.time.count() >= 0 && options_.log_every.count() >= 0 && options_.wait.count() >= 0,
+          "a training loop: a time must not be negative");
+  expects(options_.attempts > 0, "a training loop: options.attempts must be at least one");
+  auto const& on = s.executor().target();
+  if (on.tasks.empty()) return;
+  board_ = std::make_unique<board>(on, options_.name);
+  worker_ = board_->worker();
+  workers_ = board_->workers();
+}
+
+RILL_IO_INLINE bool training_run::has_rounds() const {
+  auto const& g = in_.graph();
+  for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i)
+    if (g[i].op->name == "begin_round") return true;
+  return false;
+}
+
+// Each asynchronous worker counts its updates where the variables are. So it goes on after the last one when its
+// process was started anew, and a checkpoint has its position.
+RILL_IO_INLINE operation training_run::counted(operation train) {
+  auto& g = in_.graph();
+  synchronous_ = board_ && has_rounds();
+  if (!board_ || synchronous_) return train;
+  auto const all = all_variables(g);
+  expects(!all.empty(), "a training loop: expected a graph with variables, got one without");
+  for (std::int64_t w = 0; w < workers_; ++w)
+    counts_.push_back(g.near(all.front(), [&] {
+      return variable<std::int64_t>(g, options_.name + "/steps_" + std::to_string(w), zeros());
+    }));
+  auto const own = counts_[static_cast<std::size_t>(worker_)];
+  return g.after({train}, [&] {
+    return g.near(own, [&] { return operation(value(assign_add(own, constant(g, std::int64_t{1})))); });
+  });
+}
+
+RILL_IO_INLINE training_result training_run::train(training_work work) {
+  caught_signals const caught(options_.stop_on_signals);
+  signals_ = &caught;
+  work_ = std::move(work);
+  auto& g = in_.graph();
+  if (worker_ == 0) {
+    first_values_ = initializer(g, only_missing);
+    if (!options_.directory.empty()) saver_.emplace(g, options_.directory, options_.checkpoints);
+  }
+  auto const total = work_.total();
+  limit_ = options_.steps == 0 ? total : total < 0 ? options_.steps : std::min(total, options_.steps);
+  if (board_ && worker_ == 0) board_->open();
+  while (!is_over_) try {
+      !board_ ? train_alone() : worker_ == 0 ? train_as_chief() : train_as_worker();
+    } catch (error const& e) {
+      if (board_ && !options_.directory.empty() && (is_loss(e) || has_lost_values(e))) {
+        go_back(e);
+        continue;
+      }
+      if (board_) tell_of(e);
+      throw;
+    }
+  training_result made{now_};
+  made.finished = !is_stopped_;
+  return made;
+}
+
+// Whether a step has failed because a task was started anew, and has no values of its variables.
+RILL_IO_INLINE bool training_run::has_lost_values(error const& e) const noexcept try {
+  return e.code() == code::failed_precondition && in_.executor().variable_without_value();
+} catch (error const& other) {
+  return is_loss(other);
+}
+
+// Tells all workers of an error that ends the training.
+RILL_IO_INLINE void training_run::tell_of(error const& e) noexcept try {
+  saving_ = {};
+  if (worker_ == 0) {
+    board_->say_failed(news(phase::failed), e);
+    board_->set(board::left, generation_);
+    wait_for_all(board::left, "leave");
+  } else {
+    board_->fail(e, generation_);
+    board_->set(board::left, generation_);
+  }
+} catch (...) {  // whoever could be told is gone as well
+}
+
+RILL_IO_INLINE void training_run::go_back(error const& e) {
+  say("lost: " + std::string(e.what()));
+  ++now_.rollbacks;
+  saving_ = {};  // waits; a checkpoint that is written by now is the newest
+  if (worker_ == 0) {
+    if (std::exchange(gone_back_to_, saved_) != saved_) attempts_ = 0;
+    if (attempts_++ == options_.attempts) {
+      error const last(e.code(), "training has gone back to one checkpoint " + std::to_string(options_.attempts) +
+                                     " times, and gives up: " + e.message());
+      tell_of(last);
+      throw last;
+    }
+    return;
+  }
+  lost_ = generation_;
+  try {
+    if (generation_ != 0) board_->set(board::lost, generation_);
+  } catch (error const&) {  // the chief is what was lost
+  }
+}
+
+RILL_IO_INLINE bool training_run::is_told_to_stop() const {
+  return options_.stop.stop_requested() || signals_->told() || is_wished_;
+}
+
+RILL_IO_INLINE void training_run::say(std::string const& line) const {
+  auto const text = workers_ > 1 ? board_->name_of(worker_) + ": " + line : line;
+  if (options_.log) return options_.log(text);
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
+
+// Returns false when it was told to stop.
+RILL_IO_INLINE bool training_run::train_steps(training_watch const* watch) {
+  work_.prepare(watch ? watch->token() : options_.stop);
+  if (options_.at_start) options_.at_start();
+  while (limit_ < 0 || now_.steps < limit_) {
+    if (auto const why = watch ? watch->why() : nullptr) throw error(*why);
+    if (worker_ == 0 && is_told_to_stop()) return false;
+    if (!work_.draw()) break;
+    try {
+      step();
+    } catch (error const& e) {
+      auto const why = watch ? watch->why() : nullptr;
+      if (why && e.cause() == cause::asked_for) throw error(*why);
+      if (!watch && options_.stop.stop_requested() && e.cause() == cause::asked_for) return false;
+      if (e.code() == code::out_of_range) break;
+      throw;
+    }
+  }
+  return true;
+}
+
+RILL_IO_INLINE void training_run::step() {
+  now_.loss = work_.step();
+  ++now_.steps;
+  ++logged_steps_;
+  seen_ += work_.examples() * (synchronous_ ? workers_ : 1);
+  if (options_.check_loss) check_loss();
+  if (worker_ != 0) return;
+  call_hooks();
+  save_if_due();
+  if (options_.log_every.count() > 0 && clock::now() - logged_at_ >= options_.log_every) report();
+}
+
+RILL_IO_INLINE void training_run::check_loss() const {
+  if (std::isfinite(now_.loss)) return;
+  throw error(code::failed_precondition, "the loss of step " + std::to_string(now_.steps) +
+                                             (workers_ > 1 ? " of " + board_->name_of(worker_) : std::string()) +
+                                             " is " + std::to_string(now_.loss));
+}
+
+RILL_IO_INLINE void training_run::call_hooks() {
+  for (auto const& h : hooks_)
+    if (now_.steps % h.steps == 0) h.call(now_);
+}
+
+RILL_IO_INLINE void training_run::report() {
+  auto const at = clock::now();
+  double const seconds = std::chrono::duration<double>(at - logged_at_).count();
+  auto text = "step " + std::to_string(now_.steps);
+  if (limit_ >= 0) text += " of " + std::to_string(limit_);
+  char rest[80];
+  std::snprintf(rest, sizeof rest, ", loss %.5g", now_.loss);
+  text += rest;
+  if (seen_ > 0) {
+    std::snprintf(rest, sizeof rest, ", %.0f examples/s", static_cast<double>(seen_) / seconds);
+    text += rest;
+  }
+  if (limit_ >= 0 && logged_steps_ > 0) {
+    auto const left = static_cast<std::int64_t>(static_cast<double>(limit_ - now_.steps) * seconds /
+                                                static_cast<double>(logged_steps_));
+    std::snprintf(rest, sizeof rest, ", %lld:%02lld left", static_cast<long long>(left / 60),
+                  static_cast<long long>(left % 60));
+    text += rest;
+  }
+  say(text);
+  logged_at_ = at;
+  seen_ = logged_steps_ = 0;
+}
+
+RILL_IO_INLINE void training_run::resume(std::int64_t steps, batch_position at) {
+  if (!board_ || synchronous_) {
+    now_.steps = steps;
+    work_.resume(at);
+  } else {
+    now_.steps = own_count();
+    work_.resume_after(now_.steps);
+  }
+}
+RILL_IO_INLINE std::int64_t training_run::own_count() {
+  tensor const n = in_.run(counts_[static_cast<std::size_t>(worker_)]);
+  return *n.data<std::int64_t>();
+}
+
+// Gives the variables the values of the newest checkpoint, or their first ones, and saves these: so there is always a
+// checkpoint to go back to.
+RILL_IO_INLINE void training_run::restore() {
+  auto const found = saver_ ? saver_->restore(in_) : std::nullopt;
+  if (found) {
+    resume(found->trained.value_or(static_cast<std::int64_t>(found->steps)), found->position);
+    saved_ = now_.steps;
+  } else {
+    in_.run(first_values_);
+    in_.set_steps(0);
+    resume(0, {});
+    if (saver_) save(), finish_saving();
+  }
+  saved_at_ = logged_at_ = clock::now();
+  seen_ = logged_steps_ = 0;
+}
+
+RILL_IO_INLINE void training_run::save_if_due() {
+  bool const by_steps = options_.save.steps > 0 && now_.steps % options_.save.steps == 0;
+  bool const by_time = options_.save.time.count() > 0 && clock::now() - saved_at_ >= options_.save.time;
+  if (saver_ && (by_steps || by_time)) save();
+}
+RILL_IO_INLINE void training_run::save() {
+  finish_saving();
+  auto const metric = options_.metric ? std::optional(options_.metric()) : std::nullopt;
+  auto const steps = in_.steps();
+  auto const draws = in_.draws();
+  saving_ = saver_->save_in_background(in_, work_.position(), metric, now_.steps);
+  if (board_) in_.set_steps(steps), in_.set_draws(draws);  // a step that fetches variables trains nothing
+  saved_ = now_.steps;
+  saved_at_ = clock::now();
+}
+RILL_IO_INLINE void training_run::finish_saving() {
+  if (saving_.valid()) saving_.get();
+}
+
+RILL_IO_INLINE void training_run::train_alone() {
+  restore();
+  is_stopped_ = !train_steps(nullptr);
+  if (saver_ && saved_ != now_.steps) save();
+  finish_saving();
+  if (!is_stopped_ && options_.at_end) options_.at_end();
+  is_over_ = true;
+}
+
+RILL_IO_INLINE training_news training_run::news(phase now) const {
+  auto const draws = in_.draws();
+  auto const at = draws.training.find("");
+  return {generation_,
+          now,
+          now_.steps,
+          work_.position(),
+          static_cast<std::int64_t>(at == draws.training.end() ? draws.first : at->second),
+          static_cast<std::int64_t>(draws.first)};
+}
+
+RILL_IO_INLINE void training_run::train_as_chief() {
+  gather();
+  begin_generation();
+  restore();
+  board_->say(news(phase::running));
+  training_watch const watch([this] { return look_at_workers(); });
+  is_stopped_ = !train_steps(&watch);
+  if (!is_stopped_) {
+    board_->set(board::done, generation_);
+    wait_for_all(board::done, "finish");
+    if (options_.at_end) options_.at_end();
+  }
+  if (saver_ && saved_ != now_.steps) save();
+  finish_saving();
+  board_->say(news(is_stopped_ ? phase::stopped : phase::finished));
+  board_->set(board::left, generation_);
+  is_over_ = true;
+  try {
+    wait_for_all(board::left, "leave");
+  } catch (error const&) {  // everything is saved, so nobody needs a worker that was lost by now
+  }
+}
+
+RILL_IO_INLINE void training_run::gather() {
+  generation_ = static_cast<std::int64_t>(std::random_device()() % ops::begin_generation_op::most) + 1;
+  board_->say(news(phase::gathering));
+  board_->set(board::joined, generation_);
+  wait_for_all(board::joined, "come");
+}
+
+// Has all tasks refuse the steps of earlier generations. Waits for tasks that are lost.
+RILL_IO_INLINE void training_run::begin_generation() {
+  in_.state().begin_generation(generation_);
+  auto const latest = deadline_after(options_.wait);
+  auto pause = std::chrono::milliseconds(10);
+  auto const tasks = in_.executor().target().tasks.size();
+  for (std::size_t t = 0; t < tasks;) try {
+      board_->begin_generation(t, generation_);
+      ++t;
+    } catch (error const& e) {
+      if (e.cause() != cause::lost) throw;
+      if (clock::now() >= latest)
+        throw error(e.code(),
+                    "waited " +
+                        std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options_.wait).count()) +
+                        " s for a task: " + e.message());
+      std::this_thread::sleep_for(pause);
+      pause = std::min(pause * 2, std::chrono::milliseconds(500));
+    }
+}
+
+// What the chief looks for while it trains. Returns why the generation ends; null: it goes on.
+RILL_IO_INLINE failure training_run::look_at_workers() {
+  auto const with = [&](board::mark which) -> std::optional<std::int64_t> {
+    auto const all = board_->all(which);
+    auto const at = std::find(all.begin(), all.end(), generation_);
+    return at == all.end() ? std::nullopt : std::optional<std::int64_t>(at - all.begin());
+  };
+  if (auto const w = with(board::failed)) return as_failure(board_->reason_of(*w));
+  if (auto const w = with(board::lost))
+    return failed({code::aborted, cause::lost}, board_->name_of(*w) + " has lost a task or was started anew");
+  if (with(board::stopping)) is_wished_ = true;
+  return synchronous_ ? absence({}) : nullptr;
+}
+
+// Returns why a worker is not there that has not reached something; null: all are there.
+RILL_IO_INLINE failure training_run::absence(std::vector<std::int64_t> const& reached) const {
+  auto const& tasks = in_.executor().target().tasks;
+  for (auto const& t : tasks) {
+    auto const& name = t->name();
+    auto const w = name.task.value_or(0);
+    if (name.job != tasks[0]->name().job || (w < reached.size() && reached[w] == generation_)) continue;
+    try {
+      static_cast<void>(t->have_values({}));
+    } catch (...) {
+      return caught_failure();
+    }
+  }
+  return nullptr;
+}
+
+RILL_IO_INLINE void training_run::wait_for_all(board::mark which, std::string const& what) {
+  auto const time = which == board::left ? std::chrono::nanoseconds(std::chrono::seconds(5)) : options_.wait;
+  auto latest = deadline_after(time);
+  for (;;) {
+    auto const reached = board_->all(which);
+    auto const absent = std::find_if(reached.begin(), reached.end(), [&](auto g) { return g != generation_; });
+    if (absent == reached.end()) return;
+    if (which == board::done) {
+      if (auto const why = look_at_workers()) throw error(*why);
+      if (!absence(reached)) latest = deadline_after(time);  // it still trains
+    }
+    if (clock::now() >= latest)
+      throw error(code::deadline_exceeded,
+                  "waited " + std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) +
+                      " s for " + board_->name_of(absent - reached.begin()) + " to " + what);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+RILL_IO_INLINE void training_run::train_as_worker() {
+  auto const from = wait_for_news();
+  generation_ = from.generation;
+  if (from.is_over()) return leave(from.now);
+  in_.state().begin_generation(generation_);
+  board_->begin_generation(0, generation_);
+  in_.set_steps(static_cast<std::uint64_t>(from.steps));
+  in_.set_draws({.training = {{"", static_cast<std::uint64_t>(from.draws)}},
+                 .first = static_cast<std::uint64_t>(from.first_draw)});
+  resume(from.steps, from.position);
+  training_watch const watch([this] { return look_at_chief(); });
+  try {
+    train_steps(&watch);
+    board_->set(board::done, generation_);
+    wait_for_end();
+  } catch (error const& e) {
+    if (e.code() != code::cancelled || e.cause() != cause::asked_for || !watch.why()) throw;
+    leave(phase::stopped);
+  }
+}
+
+// Joins the generation that the chief gathers, and returns the news when all train. A worker that comes later than that
+// has the chief begin another one, unless it trains asynchronously.
+RILL_IO_INLINE training_news training_run::wait_for_news() {
+  auto latest = deadline_after(options_.wait);
+  failure why;
+  for (;;) try {
+      auto const n = board_->look();
+      if (n) {
+        latest = deadline_after(options_.wait);  // the chief has a limit of its own
+        if (n->is_over()) return *n;
+        bool const is_new = n->generation != joined_ && n->generation != lost_;
+        if (is_new && (n->now == phase::gathering || !synchronous_)) {
+          board_->set(board::joined, n->generation);
+          generation_ = joined_ = n->generation;
+        } else if (is_new) {
+          board_->set(board::lost, n->generation);
+          lost_ = n->generation;
+        }
+        if (n->now == phase::running && n->generation == joined_ && n->generation != lost_) return *n;
+      }
+      if (clock::now() >= latest)
+        throw error(why ? why->code() : code::deadline_exceeded,
+                    "waited " +
+                        std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options_.wait).count()) +
+                        " s for " + board_->name_of(0) + " to begin" + (why ? ": " + why->message() : std::string()));
+      if (is_told_to_stop()) {
+        if (!n) throw step_cancelled();
+        board_->set(board::stopping, n->generation);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    } catch (error const& e) {
+      if (!is_loss(e)) throw;
+      why = as_failure(e);
+      if (clock::now() >= latest) throw error(e.code(), e.message());
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+}
+
+// What another worker looks for while it trains. Returns why its generation ends; null: it goes on.
+RILL_IO_INLINE failure training_run::look_at_chief() {
+  if (is_told_to_stop()) board_->set(board::stopping, generation_);  // the chief stops all at one step
+  auto const n = board_->look();
+  if (!n || n->generation != generation_)
+    return failed({code::aborted, cause::lost}, board_->name_of(0) + " has begun another generation of the training");
+  if (n->now == phase::failed) return as_failure(board_->reason());
+  if (n->now == phase::stopped) return as_failure(step_cancelled());
+  return nullptr;
+}
+
+RILL_IO_INLINE void training_run::wait_for_end() {
+  for (;;) {
+    if (auto const why = look_at_chief()) throw error(*why);
+    auto const n = board_->look();
+    if (n && n->generation == generation_ && n->is_over()) return leave(n->now);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+RILL_IO_INLINE void training_run::leave(phase how) {
+  if (how == phase::failed) throw board_->reason();
+  is_over_ = true;
+  is_stopped_ = how == phase::stopped;
+  try {
+    board_->set(board::left, generation_);
+  } catch (error const&) {  // the chief has left before
+  }
+}
+
+}  // namespace rill::detail
+#endif
