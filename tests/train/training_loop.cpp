@@ -18,48 +18,12 @@
 #include "io/scratch.hpp"
 #include "rill/io.hpp"
 #include "rill/rill.hpp"
-#include "train/workers.hpp"
+#include "train/loops.hpp"
 
 namespace rill {
 namespace {
 
-constexpr std::int64_t examples = 47;
-
-auto data_of(std::int64_t size, std::int64_t passes, batches_options o = {}) {
-  return batches(std::tuple{test::digits(examples, 8), test::digits(examples, 2)}, size, epochs(passes), o);
-}
-
-training_options quiet(std::filesystem::path const& folder) {
-  training_options o;
-  o.directory = folder;
-  o.save = {.steps = 4, .time = {}};
-  o.log = [](std::string_view) {};
-  o.stop_on_signals = false;
-  o.wait = std::chrono::seconds(60);
-  return o;
-}
-
-/// A network that draws random numbers, with what trains it and a session.
-struct trainer {
-  test::network n{0.3};
-  operation train;
-  session s;
-
-  trainer()
-      : train(adam{.rate = 0.05f}.minimize(n.loss)), s(n.g, session_options{.threads = 1, .soft_placement = true}) {}
-  trainer(target const& on, operation (*minimize)(value)) : train(minimize(n.loss)), s(n.g, on) {}
-
-  training_result run(training_options o, std::int64_t passes = 3) {
-    training_loop loop(s, std::move(o));
-    auto const data = data_of(5, passes, loop.share({.seed = 3}));
-    return loop.run(inputs(n.x, n.label), n.loss, train, data);
-  }
-};
-
-void expect_same(std::vector<tensor> const& a, std::vector<tensor> const& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i], b[i])) << i;
-}
+using namespace test::loops;
 
 TEST(training_loop, goes_on_with_the_bits_of_a_run_that_never_stopped) {
   scratch place;
@@ -162,9 +126,6 @@ TEST(training_loop, refuses_options_that_make_no_sense) {
   EXPECT_NE(sentence([&] { training_loop(t.s, {.attempts = 0}); }).find("at least one"), std::string::npos);
   EXPECT_NE(sentence([&] { training_loop(t.s).every(0, {}); }).find("positive"), std::string::npos);
 }
-
-operation in_rounds(value loss) { return synchronous(adam{.rate = 0.05f}, replicas(3)).minimize(loss); }
-operation alone(value loss) { return adam{.rate = 0.05f}.minimize(loss); }
 
 /// Three workers and two ps tasks.
 struct cluster {
