@@ -4,9 +4,10 @@
 //   RILL_CLUSTER='ps=ADDRESS,ADDRESS worker=ADDRESS,ADDRESS,ADDRESS' RILL_TASK=worker:0
 //
 // in its environment; or `mpirun -n 5 cluster`, `srun -n 5 cluster` and others start it. With `--synchronous` the
-// workers' steps go together, and each update has the gradients of all. When a worker is lost, the others end and say
-// so. `cluster --look ADDRESS` is a client, which looks at a cluster that runs and leaves. `cluster --alone` trains the
-// same network in one process. With `--sockets`, processes of one machine share no memory.
+// workers' steps go together, and each update has the gradients of all. With `--checkpoints FOLDER` training survives
+// the loss of any process that is started again (`examples/run.sh cluster --kill` kills some). `cluster --look ADDRESS`
+// is a client, which looks at a cluster that runs and leaves. `cluster --alone` trains the same network in one process.
+// With `--sockets`, processes of one machine share no memory.
 #include <rill/io.hpp>
 #include <rill/net.hpp>
 #include <rill/rill.hpp>
@@ -15,7 +16,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <exception>
-#include <functional>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -23,7 +24,6 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,9 +39,6 @@ struct model {
   rill::value bias;
   rill::expr<rill::of<float>> loss, accuracy;
   rill::operation train;
-  rill::expr<rill::of<std::int32_t>> finished;  // how many workers have finished
-  rill::operation finish;
-  rill::operation present;  // runs a node on each worker, and so fails when one is gone
 };
 
 /// What is asked for.
@@ -49,7 +46,8 @@ struct options {
   std::int64_t epochs = 10;
   bool synchronous = false;
   bool alone = false;
-  std::optional<std::string> look;  // an address
+  std::optional<std::string> look;         // an address
+  std::filesystem::path checkpoints = {};  // a folder
   rill::server_options server = {};
 };
 
@@ -64,129 +62,34 @@ model record(rill::graph& g, options const& o = {}, std::int64_t workers = 1) {
   auto logits = rill::matmul(rill::relu(rill::matmul(image, w) + b), v) + c;
   auto loss = rill::mean(rill::softmax_cross_entropy(logits, label));
   auto accuracy = rill::mean(rill::cast<float>(rill::argmax<1>(logits) == label));
-  auto finished = parameters([&] { return rill::variable<std::int32_t>(g, "finished", rill::zeros()); });
   auto const adam = rill::adam{.rate = o.synchronous ? 6e-3f : 2e-3f};  // a third of the updates, each of three batches
   auto train = o.synchronous ? rill::synchronous(adam, rill::replicas(workers)).minimize(loss) : adam.minimize(loss);
-  std::vector<rill::operation> present;
-  for (std::int64_t k = 0; k < workers; ++k)
-    present.emplace_back(g.on("/job:worker/task:" + std::to_string(k), [&] { return rill::value(finished + 1); }));
-  return {image,
-          label,
-          b,
-          loss,
-          accuracy,
-          train,
-          finished,
-          rill::assign_add(finished, rill::constant(g, std::int32_t{1})),
-          rill::group(g, present)};
+  return {image, label, b, loss, accuracy, train};
 }
 
-/// The rows of the digits that are a worker's: as many for each.
-digits::examples share_of(digits::examples const& all, std::int64_t worker, std::int64_t workers) {
-  auto const n = digits::count(all) / workers;
-  auto const& [images, labels] = all;
-  auto const flat = images.reshaped({digits::count(all), 64});
-  return {flat.rows(worker * n, (worker + 1) * n), labels.rows(worker * n, (worker + 1) * n)};
-}
-
-/// Calls a function again and again on a thread of its own, until it throws or this ends.
-class repeated {
- public:
-  repeated(std::chrono::milliseconds pause, std::function<void(std::stop_token)> f)
-      : thread_([this, pause, f = std::move(f)](std::stop_token const& end) {
-          std::mutex mutex;
-          std::unique_lock lock(mutex);
-          std::condition_variable_any ends;
-          while (!end.stop_requested()) try {
-              f(end);
-              ends.wait_for(lock, end, pause, [] { return false; });
-            } catch (...) {
-              if (end.stop_requested()) return;
-              thrown_ = std::current_exception();
-              threw_.request_stop();
-              return;
-            }
-        }) {}
-
-  /// Returns a token that is stopped when the function has thrown.
-  std::stop_token threw() const { return threw_.get_token(); }
-  /// Throws what the function has thrown.
-  void check() const {
-    if (threw_.stop_requested()) std::rethrow_exception(thrown_);
-  }
-
- private:
-  std::exception_ptr thrown_;
-  std::stop_source threw_;
-  std::jthread thread_;  // ends first
-};
-
-/// Which worker a process is, and where its steps run.
-struct place {
-  rill::target on;
-  std::int64_t worker = 0, workers = 1;
-  bool is_chief = true;
-};
-
-/// Trains the network on the worker's part of the digits.
-void learn(rill::session& s, model const& m, place const& at, digits::examples const& mine, options const& o,
-           std::stop_token const& end) {
-  auto step = s.prepare(rill::inputs(m.image, m.label), rill::outputs(m.loss), m.train, end);
-  for (std::int64_t epoch = 1; epoch <= o.epochs; ++epoch) {
-    double sum = 0;
-    int steps = 0;
-    for (auto const& [images, labels] :
-         rill::batches(mine, 16, rill::epochs(1), {.seed = static_cast<std::uint64_t>(epoch)})) {
-      if (labels.elements() < 16) continue;
-      sum += float(step(images, labels));
-      ++steps;
-    }
-    std::printf("worker:%lld: epoch %2lld of %lld, mean loss %.4f\n", static_cast<long long>(at.worker),
-                static_cast<long long>(epoch), static_cast<long long>(o.epochs), sum / steps);
-    std::fflush(stdout);
-  }
-}
-
-/// Waits until all workers have finished. Throws if one of them is gone before.
-void wait_for_all(rill::session& s, model const& m, place const& at, repeated const& present) {
-  s.run(m.finish);
-  std::printf("worker:%lld: has finished, and waits for the others\n", static_cast<long long>(at.worker));
-  std::fflush(stdout);
-  for (;;) {
-    bool const is_one_gone = present.threw().stop_requested();  // asked first: whoever leaves well has seen all finish
-    if (std::int32_t(s.run(m.finished)) == at.workers) return;
-    if (is_one_gone) present.check();
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-}
-
-void train(place const& at, options const& o) {
+/// Trains the network: in one of the workers, or in one process.
+int train(rill::target const& on, std::int64_t workers, options const& o) {
   rill::graph g;
-  auto const m = record(g, o, at.workers);
-  rill::session s{g, at.on};
-  if (at.is_chief) s.run(rill::initializer(g, rill::only_missing));
-  else s.wait_for_variables(std::chrono::minutes(1));
-
+  auto const m = record(g, o, workers);
+  rill::session s{g, on};
   auto const data = digits::read_csv(digits::digits_csv());
-  // In rounds, a step waits for the gradients of all workers: for ever, if nobody asks whether these are there.
-  repeated const present(std::chrono::milliseconds(200), [&](std::stop_token end) { s.run(m.present, end); });
-  try {
-    learn(s, m, at, share_of(data.training, at.worker, at.workers), o, present.threw());
-  } catch (rill::error const& e) {
-    if (e.code() == rill::code::cancelled) present.check();
-    throw;
-  }
-  auto const [images, labels] = share_of(data.test, 0, 1);
-  auto const right = float(s.run({{m.image, images}, {m.label, labels}}, m.accuracy));
-  // A session compiles with all tasks of its cluster, so nobody leaves before all have come this far.
-  wait_for_all(s, m, at, present);
-  std::printf("worker:%lld: accuracy on %lld digits that nobody trained on: %.1f %%\n",
-              static_cast<long long>(at.worker), static_cast<long long>(labels.elements()), 100 * right);
-}
-
-void train_alone(options const& o) {
-  rill::local_cluster const one({{"ps", 1}, {"worker", 1}});
-  train({.on = one.target("/job:worker/task:0")}, o);
+  auto const flat = [](digits::examples const& all) {
+    return std::tuple{std::get<0>(all).reshaped({digits::count(all), 64}), std::get<1>(all)};
+  };
+  auto const measure = [&] {
+    auto const [images, labels] = flat(data.test);
+    std::printf("accuracy on %lld digits that nobody trained on: %.1f %%\n", static_cast<long long>(labels.elements()),
+                100 * double{float(s.run({{m.image, images}, {m.label, labels}}, m.accuracy))});
+  };
+  rill::training_loop loop{s,
+                           {.directory = o.checkpoints,
+                            .save = {.time = std::chrono::seconds(1)},
+                            .at_end = measure,
+                            .log_every = std::chrono::seconds(1)}};
+  return loop
+      .run(rill::inputs(m.image, m.label), m.loss, m.train,
+           rill::batches(flat(data.training), 16, rill::epochs(o.epochs), loop.share()))
+      .exit_code();
 }
 
 /// What a process has sent and received.
@@ -196,6 +99,16 @@ std::string text_of(rill::net_traffic const& t) {
                 static_cast<double>(t.bytes_sent) / 1e6, static_cast<unsigned long long>(t.messages_sent),
                 static_cast<double>(t.bytes_received) / 1e6, static_cast<unsigned long long>(t.messages_received));
   return text;
+}
+
+/// Calls a function every second on a thread of its own.
+template <class F> std::jthread every_second(F f) {
+  return std::jthread([f = std::move(f)](std::stop_token const& end) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any ends;
+    while (!ends.wait_for(lock, end, std::chrono::seconds(1), [] { return false; }) && !end.stop_requested()) f();
+  });
 }
 
 /// Runs the shares of the workers' steps that need this task's parameters, until all workers have left, or SIGTERM.
@@ -211,7 +124,7 @@ int serve(rill::server& server) {
   };
   int code = 0;
   {
-    repeated const progress(std::chrono::seconds(1), [&](std::stop_token const&) { tell(""); });
+    auto const progress = every_second([&] { tell(""); });
     code = server.join("worker");
   }
   tell("at the end ");
@@ -250,10 +163,12 @@ options read(int argc, char** argv) {
     else if (word == "--sockets") o.server.net.shared_memory = false;
     else if (word == "--epochs" && has_more) o.epochs = std::stoll(argv[++i]);
     else if (word == "--look" && has_more) o.look = argv[++i];
+    else if (word == "--checkpoints" && has_more) o.checkpoints = argv[++i];
     else if (word == "--trusted-network") o.server.trusted_network = true;
     else
       throw std::invalid_argument(
-          "expected --synchronous, --alone, --sockets, --epochs NUMBER, --trusted-network, or --look ADDRESS");
+          "expected --synchronous, --alone, --sockets, --epochs NUMBER, --checkpoints FOLDER, --trusted-network, or "
+          "--look ADDRESS");
   }
   return o;
 }
@@ -267,18 +182,14 @@ int main(int argc, char** argv) try {
     return 0;
   }
   if (options.alone) {
-    train_alone(options);
-    return 0;
+    rill::local_cluster const one({{"ps", 1}, {"worker", 1}});
+    return train(one.target("/job:worker/task:0"), 1, options);
   }
   rill::server server{rill::cluster::from_environment({.jobs = "ps=2 worker=*"}), options.server};
   if (server.task().job == "ps") return serve(server);
-  train({.on = server.target(),
-         .worker = *server.task().task,
-         .workers = static_cast<std::int64_t>(server.cluster().size("worker")),
-         .is_chief = server.is_chief()},
-        options);
+  auto const code = train(server.target(), static_cast<std::int64_t>(server.cluster().size("worker")), options);
   std::printf("worker:%lld: %s\n", static_cast<long long>(*server.task().task), text_of(server.traffic()).c_str());
-  return 0;
+  return code;
 } catch (std::exception const& e) {
   std::fprintf(stderr, "cluster: %s\n", e.what());
   return 1;

@@ -23,19 +23,48 @@ root=$PWD
 program=$root/$build/examples/$example
 [ "$example" = cluster ] || exec "$program" "$@"
 
-# Two processes with parameters, three that train: each prints its lines. The former end when the latter have.
+# Two processes with parameters, three that train: each prints its lines. The former end when the latter have. With --kill
+# one of them is killed now and then, and whatever ends with an error is started again.
+kills=no words=()
+for word in "$@"; do
+  if [ "$word" = --kill ]; then kills=yes; else words+=("$word"); fi
+done
 folder=$(mktemp -d)
 export RILL_CLUSTER="ps=unix:$folder/ps0,unix:$folder/ps1 worker=unix:$folder/w0,unix:$folder/w1,unix:$folder/w2"
 servers=() workers=() code=0
-trap 'kill "${servers[@]}" "${workers[@]}" 2>/dev/null || true; rm -rf "$folder"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
+
+# Runs one of the processes, and starts it again for as long as it ends with an error and some are killed.
+run() {
+  local task=$1 code=0 process=
+  shift
+  trap 'kill "$process" 2>/dev/null || true; exit 143' TERM
+  while :; do
+    RILL_TASK=$task "$program" "$@" &
+    process=$!
+    echo "$process" >"$folder/$task"
+    code=0
+    wait "$process" || code=$?
+    [ "$code" -ne 0 ] && [ "$kills" = yes ] || return "$code"
+    echo "$task: has ended with status $code, and starts again"
+  done
+}
+[ "$kills" = no ] || words=(--epochs 100 --checkpoints "$folder/checkpoints" "${words[@]}")
 for i in 0 1; do
-  RILL_TASK=ps:$i "$program" &
+  run "ps:$i" &
   servers+=($!)
 done
 for i in 0 1 2; do
-  RILL_TASK=worker:$i "$program" "$@" &
+  run "worker:$i" "${words[@]}" &
   workers+=($!)
 done
+if [ "$kills" = yes ]; then
+  for task in worker:1 ps:0 worker:0 ps:1; do # worker:0 is the chief
+    sleep 2
+    echo "$task: is killed"
+    kill -KILL "$(cat "$folder/$task")" 2>/dev/null || true
+  done
+fi
 for process in "${workers[@]}"; do wait "$process" || code=$?; done
 [ "$code" -eq 0 ] || kill "${servers[@]}" 2>/dev/null || true
 for process in "${servers[@]}"; do wait "$process" || code=$?; done
