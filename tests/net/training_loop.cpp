@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/limit.hpp"
@@ -41,8 +42,11 @@ std::string from_environment(char const* name) {
 // A process of the cluster. A worker writes why its training has ended.
 TEST(training_process, DISABLED_runs) {
   test::allow(3600);
+  auto net = test::quick();
+  if (auto const text = from_environment("RILL_TEST_SILENCE"); !text.empty())
+    net.silence = std::chrono::milliseconds(std::stoi(text));
   server here(cluster::parse(from_environment("RILL_TEST_CLUSTER"), from_environment("RILL_TEST_TASK")),
-              test::served_cluster::with(test::quick()));
+              test::served_cluster::with(net));
   if (here.task().job == "ps") {
     here.join();
     return;
@@ -59,7 +63,8 @@ TEST(training_process, DISABLED_runs) {
 // Two ps tasks and three workers in processes of their own.
 class training_processes {
  public:
-  explicit training_processes(char const* minimize) : minimize_(minimize) {
+  explicit training_processes(char const* minimize, std::string silence = {})
+      : minimize_(minimize), silence_(std::move(silence)) {
     for (std::size_t i = 0; i < 5; ++i) start(i);
   }
   void start(std::size_t i) {
@@ -67,6 +72,7 @@ class training_processes {
                                         std::map<std::string, std::string>{{"RILL_TEST_CLUSTER", jobs_},
                                                                            {"RILL_TEST_TASK", names_[i]},
                                                                            {"RILL_TEST_MINIMIZE", minimize_},
+                                                                           {"RILL_TEST_SILENCE", silence_},
                                                                            {"RILL_TEST_FOLDER", checkpoints()}});
   }
   void kill(std::size_t i) {
@@ -98,7 +104,7 @@ class training_processes {
   static constexpr char const* names_[] = {"ps:0", "ps:1", "worker:0", "worker:1", "worker:2"};
   scratch place_;
   test::socket_folder sockets_;
-  std::string minimize_;
+  std::string minimize_, silence_;
   std::string jobs_ = "ps=" + sockets_.socket("p0") + "," + sockets_.socket("p1") + " worker=" + sockets_.socket("w0") +
                       "," + sockets_.socket("w1") + "," + sockets_.socket("w2");
   std::unique_ptr<process> all_[5];
@@ -134,6 +140,24 @@ TEST(training_loop, in_rounds_survives_the_kill_of_any_process_with_the_same_bit
   auto const last = saver(t.n.g, all.checkpoints()).restore(t.s);
   ASSERT_TRUE(last);
   EXPECT_EQ(last->trained, 3 * passes());
+  expect_same(t.n.variables(t.s), expected);
+}
+
+TEST(training_loop, a_worker_that_stands_still_harms_nobody_when_it_goes_on) {
+  test::allow(600);
+  scratch place;
+  auto const expected = undisturbed(place / "undisturbed");
+  training_processes all("rounds", "1500");
+  std::int64_t number = 0;
+  for (std::size_t const which : {3, 4, 2}) {
+    all.wait_for_checkpoint(++number);
+    all[which].stop();
+    std::this_thread::sleep_for(2500ms);  // the others have noticed, and gather for another generation
+    all[which].go_on();
+  }
+  all.wait();
+  trainer t;
+  ASSERT_TRUE(saver(t.n.g, all.checkpoints()).restore(t.s));
   expect_same(t.n.variables(t.s), expected);
 }
 

@@ -133,6 +133,33 @@ TEST(container, replaces_values_for_who_begins_later_and_keeps_them_for_who_bega
   EXPECT_EQ(number(a, seen), 2) << "forgotten";
 }
 
+TEST(container, a_generation_parts_steps_of_an_earlier_one_from_those_that_follow) {
+  container c;
+  auto const v = c.variable("v", of<float>), empty = c.variable("empty", of<float>);
+  v->assign(tensor(1.f));
+  EXPECT_EQ(c.generation(), 0);
+  c.expect_generation(0);
+  EXPECT_THROW(c.expect_generation(7), error);
+  c.begin_generation(7);
+  c.expect_generation(7);
+  c.expect_generation(0);  // a session outside of training
+  container::reading const before(c);
+  EXPECT_EQ(v->read(before.version()).data<float>()[0], 1.f);
+  c.begin_generation(8);
+  v->assign(tensor(2.f), before.version());  // by a step that began before
+  container::reading const after(c);
+  EXPECT_EQ(v->read(before.version()).data<float>()[0], 2.f);
+  EXPECT_EQ(v->read(after.version()).data<float>()[0], 1.f);
+  EXPECT_FALSE(empty->initialized());
+  try {
+    c.expect_generation(7);
+    FAIL();
+  } catch (error const& e) {
+    EXPECT_EQ(e.code(), code::aborted);
+    EXPECT_EQ(e.cause(), cause::lost);
+  }
+}
+
 TEST(container, keeps_of_many_versions_those_alone_that_somebody_reads) {
   container c;
   auto const v = c.variable("v", of<float>), other = c.variable("other", of<float>);

@@ -65,6 +65,23 @@ TEST(training_rounds, the_chief_says_which_graph_is_trained) {
   EXPECT_TRUE(late.why && late.why->code() == code::aborted);
 }
 
+TEST(training_rounds, of_a_generation_begin_anew_for_whoever_comes_first) {
+  training_rounds all("rounds");
+  auto const first = all.begin({1, 2, 7, 5});
+  EXPECT_EQ(first >> 32, 5);
+  EXPECT_EQ(all.begin({0, 2, 7, 5}), first);
+  all.end(first);
+  answer waits;
+  all.wait(request(first + 1, 0, waits));
+  EXPECT_EQ(all.begin({1, 2, 7, 6}) >> 32, 6);
+  EXPECT_TRUE(waits.came && waits.why && waits.why->code() == code::aborted);
+  EXPECT_EQ(all.begin({0, 2, 7, 6}), std::int64_t{6} << 32);
+  EXPECT_THROW(all.begin({0, 2, 8, 6}), error);  // another graph can't begin anew in a generation
+  training_rounds::expect_generation(std::int64_t{6} << 32, 6);
+  training_rounds::expect_generation(std::int64_t{6} << 32, 0);
+  EXPECT_THROW(training_rounds::expect_generation(std::int64_t{5} << 32, 6), error);
+}
+
 TEST(training_rounds, a_wait_that_is_given_up_says_what_for) {
   training_rounds all("rounds");
   answer got;

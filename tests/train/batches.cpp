@@ -109,6 +109,55 @@ TEST(batches, of_one_size_keep_it_where_batches_of_another_size_stopped) {
   EXPECT_EQ(whole.position().epoch, 2);
 }
 
+TEST(batches, of_several_workers_contain_every_example_once_per_epoch) {
+  for (std::int64_t const workers : {1, 2, 3, 5}) {
+    std::vector<std::vector<std::int32_t>> seen(2);
+    for (std::int64_t w = 0; w < workers; ++w) {
+      auto range = batches(numbered(50), 4, epochs(2), {.seed = 3, .workers = workers, .worker = w});
+      EXPECT_EQ(range.total(), 2 * (50 / (4 * workers) + (50 % (4 * workers) >= workers)));
+      for (std::int64_t i = 0; i < range.total(); ++i) {
+        auto const epoch = static_cast<std::size_t>(range.position().epoch);
+        auto const& [x, y] = *range.begin();
+        EXPECT_GT(y.elements(), 0);
+        seen[epoch].insert(seen[epoch].end(), y.values().begin(), y.values().end());
+      }
+      EXPECT_TRUE(range.begin() == range.end());
+    }
+    for (auto& each : seen) {
+      std::sort(each.begin(), each.end());
+      EXPECT_EQ(std::unique(each.begin(), each.end()), each.end());
+      auto const left = 50 % (4 * workers);
+      EXPECT_EQ(each.size(), static_cast<std::size_t>(50 - (left < workers ? left : 0)));
+    }
+  }
+}
+
+TEST(batches, of_another_number_of_workers_go_on_at_the_same_example) {
+  auto one = batches(numbered(48), 4, epochs(1), {.seed = 3}), whole = batches(numbered(48), 4, epochs(1), {.seed = 3});
+  auto const all = labels(whole);
+  auto two = batches(numbered(48), 4, epochs(1), {.seed = 3, .workers = 2, .worker = 1});
+  two.begin();
+  EXPECT_EQ(two.position(), (batch_position{0, 8}));
+  one.resume(two.position());
+  EXPECT_EQ(labels(one), std::vector<std::int32_t>(all.begin() + 8, all.end()));
+  two.resume_after(3);
+  EXPECT_EQ(two.position(), (batch_position{0, 24}));
+  EXPECT_EQ(labels(two), std::vector<std::int32_t>({all[28], all[29], all[30], all[31], all[36], all[37], all[38],
+                                                    all[39], all[44], all[45], all[46], all[47]}));
+  two.resume_after(6);
+  EXPECT_EQ(two.position(), (batch_position{1, 0}));
+}
+
+TEST(batches, refuse_a_worker_that_is_none_of_theirs) {
+  for (auto const& [workers, worker] : {std::pair{0, 0}, {2, 2}, {2, -1}})
+    EXPECT_NE(sentence([&, n = workers, w = worker] {
+                batches(numbered(10), 4, epochs(1), {.workers = n, .worker = w});
+              }).find("expected one of the workers, counted from 0"),
+              std::string::npos);
+  auto range = batches(numbered(10), 4);
+  EXPECT_THROW(range.resume_after(-1), error);
+}
+
 TEST(batches, resume_at_a_saved_position) {
   for (std::int64_t stop = 0; stop < 9; ++stop) {
     auto whole = batches(numbered(10), 4, epochs(3)), rest = batches(numbered(10), 4, epochs(3));

@@ -2,6 +2,8 @@
 // generation: it gathers the workers, restores the newest checkpoint, and lets all train from there. A loss ends the
 // generation everywhere, and the chief begins the next one.
 #pragma once
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <future>

@@ -1,5 +1,13 @@
 // What a training loop looks out for while it trains: signals, and what a thread of its own sees.
 #pragma once
+#include "rill/base/error.hpp"
+
+namespace rill::detail {
+
+class caught_signals;
+class training_watch;
+
+}  // namespace rill::detail
 
 #if RILL_IO_RUNTIME
 #include <atomic>
@@ -11,7 +19,6 @@
 #include <stop_token>
 #include <utility>
 
-#include "rill/base/error.hpp"
 #include "rill/base/thread.hpp"
 
 namespace rill::detail {
