@@ -144,7 +144,6 @@ class executor {
 
 struct executor::parts {
   step_counts counts;
-  container elsewhere{container::of_others()};  // what steps on tasks are compiled with
   detail::recorded_users users;
   session_devices devices;  // outlives the plans
   detail::compiled_steps plans;
@@ -163,7 +162,7 @@ struct executor::parts {
   /// What the session's plans are made for.
   plan_request planning(session_options const& o, rill::graph const& g, step_context const* step = nullptr) {
     bool const here = o.target.tasks.empty();
-    return {.state = here ? *o.state : elsewhere,
+    return {.state = *o.state,
             .seed = g.seed(),
             .memory = o.memory ? *o.memory : host_allocator(),
             .threads = o.pool->threads(),

@@ -177,8 +177,9 @@ RILL_INLINE std::int64_t training_rounds::begin(training_worker const& who) {
                     "of another one");
   if (who.number == 0) all_.number = 0;
   auto const round = tokens_[static_cast<std::size_t>(who.number)];
+  auto const why = begun_anew();
   lock.unlock();
-  detail::finish_all(others, begun_anew());
+  detail::finish_all(others, why);
   return round;
 }
 
@@ -192,6 +193,8 @@ RILL_INLINE std::vector<std::shared_ptr<round_request>> training_rounds::begin_a
 }
 
 RILL_INLINE failure training_rounds::begun_anew() const {
+  if (all_.generation != 0)
+    return failed({code::aborted, cause::lost}, {"'", name_, "': another generation of the training has begun"});
   return failed(code::aborted, {"'", name_, "': worker 0 has begun to train another graph"});
 }
 
@@ -218,13 +221,14 @@ RILL_INLINE void training_rounds::take_token(std::int64_t worker) {
 }
 
 RILL_INLINE void training_rounds::wait(std::shared_ptr<round_request> const& r) {
-  bool is_over = false;
+  failure why;
   {
     std::lock_guard lock(mutex_);
     if (r->round == round_ && !tokens_.empty()) return waiting_.push_back(r);
-    if (r->round == round_ - 1) take_token(r->worker), is_over = true;
+    if (r->round == round_ - 1) take_token(r->worker);
+    else why = begun_anew();
   }
-  r->finished(*r, is_over ? failure() : begun_anew());
+  r->finished(*r, why);
 }
 
 RILL_INLINE std::string training_rounds::as_text() const {

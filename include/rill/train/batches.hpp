@@ -24,7 +24,7 @@ struct batches_options {
   /// How many workers share the examples, and which of them this is, from 0. Each draws one batch of a round, so in an
   /// epoch each example comes once among all of them. All have the same position after the same number of batches: it
   /// counts the examples of all workers, and any number of workers resumes there. The last, smaller, round is divided
-  /// evenly; examples that are fewer than the workers are dropped.
+  /// evenly. If fewer examples than workers are left at the end of an epoch, they are dropped.
   std::int64_t workers = 1, worker = 0;
 };
 
@@ -62,8 +62,11 @@ class batch_sequence {
  public:
   /// Returns the number of batches in an epoch, for each worker.
   std::int64_t per_epoch() const { return rows_ / round() + (rows_ % round() >= least_round()); }
-  /// Returns the number of batches in all epochs.
-  std::int64_t total() const { return per_epoch() * epochs_; }
+  /// Returns the number of batches in all epochs; 2^63 - 1 if there are more.
+  std::int64_t total() const {
+    auto const each = per_epoch();
+    return each != 0 && epochs_ > INT64_MAX / each ? INT64_MAX : each * epochs_;
+  }
   /// Returns the position after the last drawn batch; save it with the variables to resume there.
   batch_position position() const { return position_; }
   /// Resumes at a saved position. Throws error(invalid_argument) if it is not within these examples.

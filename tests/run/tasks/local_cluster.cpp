@@ -53,6 +53,31 @@ TEST(local_cluster, runs_nodes_on_the_tasks_that_they_ask_for) {
   EXPECT_FALSE(cluster.state("/job:worker/task:0").find_variable("w"));
 }
 
+TEST(local_cluster, refuses_steps_of_an_earlier_generation_of_the_training) {
+  auto const cluster = two_jobs();
+  graph g;
+  auto w = g.on("/job:ps/task:1", [&] { return variable<float>(g, "w", zeros()); });
+  auto const add = operation(value(assign_add(w, constant(g, 1.f))));
+  session of_training(g, cluster.target()), other(g, cluster.target());
+  other.run(initializer(g));
+  auto const begin = [&](std::int64_t n) {
+    for (auto const* task : {"/job:ps/task:0", "/job:ps/task:1", "/job:worker/task:0", "/job:worker/task:1"})
+      cluster.state(task).begin_generation(n);
+  };
+  begin(7);
+  of_training.state().begin_generation(7);
+  of_training.run(add);
+  begin(8);
+  auto const why = thrown_by([&] { of_training.run(add); });
+  EXPECT_EQ(why.code(), code::aborted) << why.what();
+  EXPECT_EQ(why.cause(), cause::lost);
+  other.run(add);
+  EXPECT_EQ(other.run(w), 2.f);
+  of_training.state().begin_generation(8);
+  of_training.run(add);
+  EXPECT_EQ(other.run(w), 3.f);
+}
+
 TEST(local_cluster, sends_values_back_and_forth) {
   auto const cluster = two_jobs();
   graph g;

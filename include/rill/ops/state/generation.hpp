@@ -16,7 +16,7 @@ namespace rill::ops {
 struct begin_generation_op {
   static constexpr std::int64_t most = 0x7fffffff;  // the upper half of a round's number (state/training_rounds.hpp)
   static constexpr std::string_view name = "begin_generation",
-                                    doc = "refuses steps of sessions of earlier generations from now on";
+                                    doc = "begins a generation: steps of earlier ones are refused from now on";
   static constexpr std::int8_t arity = 1;
   static constexpr std::size_t outputs = 0;
   static constexpr rill::effect effect = rill::effect::writes;
