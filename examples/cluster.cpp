@@ -81,11 +81,12 @@ int train(rill::target const& on, std::int64_t workers, options const& o) {
     std::printf("accuracy on %lld digits that nobody trained on: %.1f %%\n", static_cast<long long>(labels.elements()),
                 100 * double{float(s.run({{m.image, images}, {m.label, labels}}, m.accuracy))});
   };
-  rill::training_loop loop{s,
-                           {.directory = o.checkpoints,
-                            .save = {.time = std::chrono::seconds(1)},
-                            .at_end = measure,
-                            .log_every = std::chrono::seconds(1)}};
+  rill::training_options how;
+  how.directory = o.checkpoints;
+  how.save.time = std::chrono::seconds(1);
+  how.at_end = measure;
+  how.log_every = std::chrono::seconds(1);
+  rill::training_loop loop{s, how};
   return loop
       .run(rill::inputs(m.image, m.label), m.loss, m.train,
            rill::batches(flat(data.training), 16, rill::epochs(o.epochs), loop.share()))

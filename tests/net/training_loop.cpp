@@ -1,7 +1,9 @@
 // Training loops of processes that are killed, and started again as a launcher would.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -9,6 +11,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -54,26 +57,42 @@ TEST(training_process, DISABLED_runs) {
   trainer t(here.target(), from_environment("RILL_TEST_MINIMIZE") == "rounds" ? in_rounds : alone);
   auto o = quiet(from_environment("RILL_TEST_FOLDER"));
   o.log = {};
+  o.stop_on_signals = true;
   o.save = {.steps = 15, .time = {}};
-  auto const result = t.run(o, passes());
-  EXPECT_TRUE(result.finished);
-  EXPECT_EQ(result.steps, 3 * passes());
+  auto const bad = from_environment("RILL_TEST_NAN") == from_environment("RILL_TEST_TASK");
+  auto const stops = !from_environment("RILL_TEST_STOPS").empty();
+  try {
+    training_loop loop(t.s, o);
+    auto images = test::digits(examples, 8);
+    if (bad) std::fill_n(images.mutable_data<float>(), images.elements(), std::nanf(""));
+    auto const result = loop.run(inputs(t.n.x, t.n.label), t.n.loss, t.train,
+                                 batches(std::tuple{images, test::digits(examples, 2)}, 5,
+                                         epochs(stops ? 1000000 : passes()), loop.share({.seed = 3})));
+    if (stops) {
+      EXPECT_EQ(result.exit_code(), 75);
+      return;
+    }
+    EXPECT_TRUE(result.finished);
+    EXPECT_EQ(result.steps, 3 * passes());
+  } catch (error const& e) {
+    std::string const text = e.what();
+    EXPECT_NE(text.find("the loss of step 1 of /job:worker/task:1 is nan"), text.npos) << text;
+    EXPECT_FALSE(from_environment("RILL_TEST_NAN").empty()) << text;
+  }
 }
 
 // Two ps tasks and three workers in processes of their own.
 class training_processes {
  public:
-  explicit training_processes(char const* minimize, std::string silence = {})
-      : minimize_(minimize), silence_(std::move(silence)) {
+  explicit training_processes(char const* minimize, std::map<std::string, std::string> with = {})
+      : with_(std::move(with)) {
+    with_["RILL_TEST_MINIMIZE"] = minimize;
     for (std::size_t i = 0; i < 5; ++i) start(i);
   }
   void start(std::size_t i) {
-    all_[i] = std::make_unique<process>("training_process.DISABLED_runs",
-                                        std::map<std::string, std::string>{{"RILL_TEST_CLUSTER", jobs_},
-                                                                           {"RILL_TEST_TASK", names_[i]},
-                                                                           {"RILL_TEST_MINIMIZE", minimize_},
-                                                                           {"RILL_TEST_SILENCE", silence_},
-                                                                           {"RILL_TEST_FOLDER", checkpoints()}});
+    auto with = with_;
+    with.insert({{"RILL_TEST_CLUSTER", jobs_}, {"RILL_TEST_TASK", names_[i]}, {"RILL_TEST_FOLDER", checkpoints()}});
+    all_[i] = std::make_unique<process>("training_process.DISABLED_runs", with);
   }
   void kill(std::size_t i) {
     all_[i]->end(SIGKILL);
@@ -90,21 +109,17 @@ class training_processes {
     }
     ADD_FAILURE() << "checkpoint " << number << " was not written within a minute";
   }
-  /// Waits until all workers have ended. Those that end with an error are started again, as by a shell's loop.
+  /// Waits until all workers have ended, each without an error.
   void wait() {
-    for (std::size_t i = 2; i < 5; ++i)
-      while (int const status = all_[i]->wait()) {
-        std::printf("%s has ended with status %d\n", names_[i], status);
-        start(i);
-      }
-    for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ((all_[i]->end(SIGTERM), 0), 0);
+    for (std::size_t i = 2; i < 5; ++i) EXPECT_EQ(all_[i]->wait(), 0) << names_[i];
+    for (std::size_t i = 0; i < 2; ++i) all_[i]->end(SIGTERM);
   }
 
  private:
   static constexpr char const* names_[] = {"ps:0", "ps:1", "worker:0", "worker:1", "worker:2"};
   scratch place_;
   test::socket_folder sockets_;
-  std::string minimize_, silence_;
+  std::map<std::string, std::string> with_;
   std::string jobs_ = "ps=" + sockets_.socket("p0") + "," + sockets_.socket("p1") + " worker=" + sockets_.socket("w0") +
                       "," + sockets_.socket("w1") + "," + sockets_.socket("w2");
   std::unique_ptr<process> all_[5];
@@ -147,7 +162,7 @@ TEST(training_loop, a_worker_that_stands_still_harms_nobody_when_it_goes_on) {
   test::allow(600);
   scratch place;
   auto const expected = undisturbed(place / "undisturbed");
-  training_processes all("rounds", "1500");
+  training_processes all("rounds", {{"RILL_TEST_SILENCE", "1500"}});
   std::int64_t number = 0;
   for (std::size_t const which : {3, 4, 2}) {
     all.wait_for_checkpoint(++number);
@@ -159,6 +174,20 @@ TEST(training_loop, a_worker_that_stands_still_harms_nobody_when_it_goes_on) {
   trainer t;
   ASSERT_TRUE(saver(t.n.g, all.checkpoints()).restore(t.s));
   expect_same(t.n.variables(t.s), expected);
+}
+
+TEST(training_loop, ends_in_all_processes_with_the_error_of_one) {
+  test::allow(600);
+  training_processes all("rounds", {{"RILL_TEST_NAN", "worker:1"}});
+  all.wait();
+}
+
+TEST(training_loop, ends_well_when_all_processes_are_told_to_end) {
+  test::allow(600);
+  training_processes all("rounds", {{"RILL_TEST_STOPS", "yes"}});
+  all.wait_for_checkpoint(3);
+  for (std::size_t i = 0; i < 5; ++i) ::kill(all[i].id(), SIGTERM);
+  all.wait();
 }
 
 TEST(training_loop, of_asynchronous_workers_survives_kills) {

@@ -6,8 +6,10 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -53,6 +55,35 @@ TEST(training_loop, goes_on_with_the_bits_of_a_run_that_never_stopped) {
     EXPECT_EQ(finished.loss, all.loss);
     expect_same(rest.n.variables(rest.s), whole.n.variables(whole.s));
   }
+}
+
+TEST(training_loop, that_is_stopped_by_another_thread_goes_on_with_the_same_bits) {
+  scratch place;
+  trainer whole, part, rest;
+  whole.run(quiet(place / "whole"), 40);
+  std::stop_source stop;
+  auto o = quiet(place / "part");
+  o.stop = stop.get_token();
+  std::jthread const other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stop.request_stop();
+  });
+  part.run(o, 40);
+  EXPECT_TRUE(rest.run(quiet(place / "part"), 40).finished);
+  expect_same(rest.n.variables(rest.s), whole.n.variables(whole.s));
+}
+
+TEST(training_loop, throws_what_the_programs_functions_throw) {
+  scratch place;
+  trainer one, two;
+  training_loop first(one.s, quiet(place / "one")), second(two.s, quiet(place / "two"));
+  first.every(2, [](auto&) { throw std::runtime_error("the hook's own"); });
+  second.every(2, [](auto&) { throw error(code::out_of_range, "an evaluation's end"); });
+  auto const run = [](training_loop& loop, trainer& t) {
+    return loop.run(inputs(t.n.x, t.n.label), t.n.loss, t.train, data_of(5, 1));
+  };
+  EXPECT_THROW(run(first, one), std::exception);
+  EXPECT_NE(sentence([&] { run(second, two); }).find("an evaluation's end"), std::string::npos);
 }
 
 TEST(training_loop, saves_calls_hooks_and_says_how_far_it_is) {
@@ -120,8 +151,21 @@ TEST(training_loop, trains_what_a_queue_gives_until_it_is_closed) {
   EXPECT_EQ(result.steps, 4);
 }
 
+TEST(training_loop, ends_with_the_error_of_a_checkpoint_that_cannot_be_written) {
+  scratch place;
+  trainer t;
+  std::ofstream(place / "file") << "no folder";
+  EXPECT_NE(sentence([&] { t.run(quiet(place / "file")); }).find("create the directory"), std::string::npos);
+}
+
 TEST(training_loop, refuses_options_that_make_no_sense) {
   trainer t;
+  training_loop loop(t.s, quiet({}));
+  EXPECT_NE(sentence([&] {
+              loop.run(inputs(t.n.x, t.n.label), t.n.loss, t.train, data_of(50, 1, {.partial = false}));
+            }).find("the input has no batch for 1 worker"),
+            std::string::npos);
+  EXPECT_NE(sentence([&] { training_loop(t.s, {.name = ""}); }).find("must not be empty"), std::string::npos);
   EXPECT_NE(sentence([&] { training_loop(t.s, {.steps = -1}); }).find("must not be negative"), std::string::npos);
   EXPECT_NE(sentence([&] { training_loop(t.s, {.attempts = 0}); }).find("at least one"), std::string::npos);
   EXPECT_NE(sentence([&] { training_loop(t.s).every(0, {}); }).find("positive"), std::string::npos);
@@ -234,6 +278,37 @@ TEST(training_loop, of_workers_ends_everywhere_with_the_error_of_one) {
   EXPECT_NE(errors[1].find("the loss of step 1 of /job:worker/task:1 is nan"), std::string::npos) << errors[1];
 }
 
+TEST(training_loop, of_workers_in_rounds_goes_on_where_one_process_stopped) {
+  scratch place;
+  trainer one;
+  auto o = quiet(place / "run");
+  o.steps = 25;  // of 30: 5 are left of the third epoch, 22 examples
+  EXPECT_TRUE(one.run(o).finished);
+  cluster c;
+  auto const rest = c.train(place / "run", in_rounds, [](auto&, auto&, auto) {});
+  expect_all(rest, true, 27);
+}
+
+TEST(training_loop, of_workers_in_rounds_says_whose_input_ends_early) {
+  scratch place;
+  for (std::size_t const early : {0, 2}) {
+    cluster c;
+    std::vector<std::string> errors(3);
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < 3; ++i)
+      threads.emplace_back([&, i] {
+        trainer t(c.all.target(c.worker(i)), in_rounds);
+        training_loop loop(t.s, quiet(place / (early == 0 ? "zero" : "two")));
+        auto const data = data_of(5, i == early ? 1 : 2, loop.share());
+        errors[i] = sentence([&] { loop.run(inputs(t.n.x, t.n.label), t.n.loss, t.train, data); });
+      });
+    threads.clear();
+    for (auto const& e : errors)
+      EXPECT_NE(e.find("the input of /job:worker/task:" + std::to_string(early) + " has ended after 3 steps"), e.npos)
+          << e;
+  }
+}
+
 TEST(training_loop, of_asynchronous_workers_counts_the_steps_of_each) {
   scratch place;
   cluster first, second;
@@ -249,8 +324,20 @@ TEST(training_loop, of_asynchronous_workers_counts_the_steps_of_each) {
   expect_all(part, true, 6);
   auto const rest = second.train(place / "run", alone, [](auto&, auto&, auto) {});
   expect_all(rest, true, 9);
-  trainer t(second.all.target(), alone);
+  // What the others have trained while the chief had finished is in the last checkpoint.
+  trainer t;
+  ASSERT_TRUE(saver(t.n.g, place / "run").restore(t.s));
+  expect_same(t.n.variables(t.s), rest.variables);
   EXPECT_EQ(saver(t.n.g, place / "run").checkpoints().back().trained, 9);
+}
+
+TEST(training_loop, of_asynchronous_workers_goes_on_from_a_checkpoint_of_one_process) {
+  scratch place;
+  trainer one;
+  EXPECT_TRUE(one.run(quiet(place / "run")).finished);
+  cluster c;
+  auto const all = c.train(place / "run", alone, [](auto&, auto&, auto) {});
+  expect_all(all, true, 9);
 }
 
 }  // namespace

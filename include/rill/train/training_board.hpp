@@ -23,15 +23,16 @@ struct training_news {
   std::int64_t steps = 0;  ///< that were trained when the generation began
   batch_position position = {};
   std::int64_t draws = 0, first_draw = 0;  ///< of steps that train (draw_counts)
+  std::int64_t ended = -1;                 ///< the steps after which the chief's input has ended; -1: it has not
 
   bool is_over() const { return now != phase::gathering && now != phase::running; }
 };
 
-/// Variables of the chief's task, which all workers reach by steps of a graph of their own. Each worker marks the last
-/// generation in which it has come so far.
+/// Variables of the chief's task, which all workers reach by steps of a graph of their own. For each mark, a worker
+/// records the last generation in which it reached that point; for `ended`, how many steps its input lasted, and 1.
 class training_board {
  public:
-  enum mark : std::uint8_t { joined, done, left, lost, stopping, failed, marks };
+  enum mark : std::uint8_t { joined, done, left, lost, stopping, failed, ended, marks };
 
   /// `on`: the target of the worker's session. The chief is task 0 of the worker's job. `name`: of the training.
   training_board(target const& on, std::string const& name);
@@ -73,7 +74,7 @@ class training_board {
   static std::string as_text(error const& e);
   static error as_error(std::string const& words);
 
-  static constexpr std::int64_t fields = 7;
+  static constexpr std::int64_t fields = 8;
 
   target const on_;
   std::string job_;
@@ -110,12 +111,16 @@ RILL_IO_INLINE training_board::training_board(target const& on, std::string cons
     : on_(on), job_(on.tasks.at(0)->name().job), session_(graph_, on) {
   auto const& own = on.tasks[0]->name();
   worker_ = static_cast<std::int64_t>(own.task.value_or(0));
+  bool has_chief = false;
   for (std::size_t t = 0; t < on.tasks.size(); ++t) {
     auto const& each = on.tasks[t]->name();
     if (each.job != job_) continue;
     ++workers_;
-    if (each.task.value_or(0) == 0) chief_ = t;
+    if (each.task.value_or(0) == 0) chief_ = t, has_chief = true;
   }
+  if (!has_chief)
+    throw error(code::failed_precondition,
+                "a training loop: the chief is task 0 of the session's job, which the cluster lacks: /job:" + job_);
   news_name_ = name + "/news";
   news_in_ = placeholder<std::int64_t, fields>(graph_, "news");
   mark_in_ = placeholder<std::int64_t>(graph_, "mark");
@@ -151,7 +156,7 @@ RILL_IO_INLINE std::optional<training_news> training_board::look() {
   if (!on_.tasks[chief_]->have_values({news_name_})[0]) return {};
   tensor const all = session_.run(news_);
   auto const* x = all.data<std::int64_t>();
-  return training_news{x[0], static_cast<training_news::phase>(x[1]), x[2], {x[3], x[4]}, x[5], x[6]};
+  return training_news{x[0], static_cast<training_news::phase>(x[1]), x[2], {x[3], x[4]}, x[5], x[6], x[7]};
 }
 
 RILL_IO_INLINE void training_board::set(mark which, std::int64_t generation) {
@@ -187,7 +192,7 @@ RILL_IO_INLINE void training_board::open() { session_.run(open_); }
 
 RILL_IO_INLINE void training_board::say(training_news const& n) {
   session_.run({{news_in_, vector<std::int64_t>({n.generation, static_cast<std::int64_t>(n.now), n.steps,
-                                                 n.position.epoch, n.position.index, n.draws, n.first_draw})}},
+                                                 n.position.epoch, n.position.index, n.draws, n.first_draw, n.ended})}},
                news_assigned_);
 }
 

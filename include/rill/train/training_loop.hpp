@@ -15,7 +15,7 @@
 
 namespace rill {
 
-/// Trains a model with what one program needs in one process and on each worker of a cluster:
+/// Runs a training loop. The same program runs in one process, or on every worker of a cluster:
 ///
 ///     rill::training_loop loop{s, {.directory = "runs/1", .save = {.steps = 100}}};
 ///     auto const data = rill::batches(examples, 32, rill::epochs(10), loop.share());
@@ -24,8 +24,8 @@ namespace rill {
 /// The chief, task 0 of the worker's job, gives the variables the values of the newest checkpoint, or their first
 /// values; the others wait for it. It saves checkpoints. When a task that holds variables is lost, or a worker that
 /// trains synchronously, all go back to the newest checkpoint as soon as the task is there again. A lost worker of an
-/// asynchronous training holds up nobody; when it is back it goes on after its last update. Tasks, the chief's too,
-/// come back as new processes that run the same program: a launcher, or a shell's loop, starts them.
+/// asynchronous training does not stop the others; when it is back it goes on after its last update. Tasks, the chief's
+/// too, come back as new processes that run the same program: a launcher, or a shell's loop, starts them.
 ///
 /// Errors of the program's own, a loss that is not a number for instance, end the training on all workers with the same
 /// sentence.
@@ -52,7 +52,7 @@ class training_loop {
 
   /// Trains: feeds each batch to the inputs, and runs `train`. Returns when the input has ended, after
   /// `training_options::steps`, or when it is told to stop. All workers call it, with the same model. Synchronous
-  /// workers draw equally many batches, which `share` gives.
+  /// workers must draw the same number of batches; `share` ensures that.
   template <class... In, class... Tensors>
   training_result run(inputs_of<In...> const& in, value loss, operation train, batch_range<Tensors...> batches) {
     static_assert(sizeof...(In) == sizeof...(Tensors), "run: a batch has one tensor for each input");
@@ -85,7 +85,8 @@ class training_loop {
                 .total = [=] { return of->total(); },
                 .examples = [=] { return std::get<0>(**drawn).shape()[0]; }});
   }
-  /// Trains a model whose input is in its graph: a queue, say. Its end, error(out_of_range), ends the training.
+  /// Trains a model whose input is in its graph: a queue, say. Its end, error(out_of_range), ends the training. A
+  /// return to a checkpoint does not rewind such input: on a cluster, what was drawn since is lost.
   training_result run(value loss, operation train);
 
  private:
@@ -146,7 +147,8 @@ RILL_IO_INLINE training_result training_loop::run(value loss, operation train) t
               .resume = [](batch_position) {},
               .resume_after = [](std::int64_t) {},
               .total = [] { return std::int64_t{-1}; },
-              .examples = [] { return std::int64_t{0}; }});
+              .examples = [] { return std::int64_t{0}; },
+              .waits = true});
 } catch (...) {
   rethrow_as_error();
 }

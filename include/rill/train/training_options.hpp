@@ -21,7 +21,8 @@ struct save_interval {
 
 /// How far a training loop has come.
 struct training_progress {
-  std::int64_t steps = 0;  ///< those before a restart too; of an asynchronous worker, its own
+  /// Including steps before a restart; an asynchronous worker counts only its own.
+  std::int64_t steps = 0;
   double loss = std::numeric_limits<double>::quiet_NaN();  ///< of the last step; not a number before the first
   std::int64_t rollbacks = 0;                              ///< how often training has gone back to a checkpoint
 };
@@ -37,19 +38,20 @@ struct training_result : training_progress {
 
 /// How a training loop runs.
 struct training_options {
-  /// The folder of the checkpoints. Empty: it saves none, and a loss ends the training.
+  /// The folder of the checkpoints, given to all workers. Empty: it saves none, and a loss ends the training.
   std::filesystem::path directory = {};
   saver_options checkpoints = {};  ///< their names, how many are kept, and who writes them
   save_interval save = {};
   /// The number of steps after which it ends; 0: it ends when the input does.
   std::int64_t steps = 0;
-  /// Returns the metric of the variables, which a checkpoint records. The chief calls it before each save. With
+  /// Computes the metric that is stored with each checkpoint. The chief calls it before each save. With
   /// `checkpoints.better` the best checkpoint is kept.
   std::function<double()> metric = {};
   /// Called when the variables have their values, before the first step and again after each return to a checkpoint:
   /// it starts queue runners, for instance.
   std::function<void()> at_start = {};
-  /// Called on the chief when all workers have finished and all tasks are still there: it evaluates, for instance.
+  /// Called on the chief when all workers have finished, the last checkpoint is saved, and all tasks are still there:
+  /// it evaluates, for instance.
   std::function<void()> at_end = {};
   /// Takes a line now and then: what was lost, and on the chief the step, the loss, examples per second and the time
   /// that is left. Empty: to standard output.
@@ -61,9 +63,10 @@ struct training_options {
   int attempts = 20;
   bool check_loss = true;  ///< whether a loss that is not finite ends the training
   std::stop_token stop = {};
-  /// Whether SIGTERM and SIGINT end the training as `stop` does: the chief saves, and `run` returns on all workers.
+  /// Whether the first SIGTERM or SIGINT ends the training as `stop` does: the chief saves after its step, and `run`
+  /// returns on all workers. If all processes are told at once, the ps tasks refuse that: the newest checkpoint stands.
   bool stop_on_signals = true;
-  /// Tells several trainings of one program on one cluster apart.
+  /// Tells trainings apart that one program runs on one cluster, one after the other: each has a name of its own.
   std::string name = "training";
 };
 

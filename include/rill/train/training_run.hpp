@@ -31,6 +31,7 @@ struct training_work {
   std::function<void(std::int64_t)> resume_after;  ///< goes on after so many batches
   std::function<std::int64_t()> total;             ///< of batches; -1: not known
   std::function<std::int64_t()> examples;          ///< in the last batch
+  bool waits = false;                              ///< whether a step may wait for its input
 };
 
 /// Whether training goes back to a checkpoint after this error, which is not the program's own.
@@ -48,7 +49,7 @@ class training_run {
   std::int64_t worker() const { return worker_; }
   std::int64_t workers() const { return workers_; }
   void add(hook h) { hooks_.push_back(std::move(h)); }
-  /// Returns `train` with what the loop counts in the graph.
+  /// Returns `train` with what the loop counts in the graph. Called once.
   operation counted(operation train);
   training_result train(training_work work);
 
@@ -59,7 +60,8 @@ class training_run {
 
   // In every process.
   bool train_steps(training_watch const* watch);
-  void step();
+  bool train_step(training_watch const* watch);
+  void after_step();
   void resume(std::int64_t steps, batch_position at);
   std::int64_t own_count();
   void check_loss() const;
@@ -69,11 +71,13 @@ class training_run {
 
   // Where checkpoints are saved: in a process alone, and on the chief.
   void train_alone();
+  bool was_finished();
   void restore();
+  std::optional<checkpoint> restore_newest();
+  void save_rest();
   void save_if_due();
   void save();
   void finish_saving();
-  void call_hooks();
   void report();
 
   // On the chief.
@@ -81,8 +85,13 @@ class training_run {
   void gather();
   void begin_generation();
   failure look_at_workers();
+  failure failure_of_workers();
   failure absence(std::vector<std::int64_t> const& reached) const;
-  void wait_for_all(board::mark which, std::string const& what);
+  bool wait_for_all(board::mark which, std::string const& what);
+  failure unequal_ends(std::int64_t worker, std::int64_t steps) const;
+  std::string waited() const {
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options_.wait).count()) + " s";
+  }
   training_news news(phase now) const;
 
   // On the other workers.
@@ -93,6 +102,7 @@ class training_run {
   void leave(phase how);
 
   bool has_lost_values(error const& e) const noexcept;
+  void end_stopped() noexcept;
   void tell_of(error const& e) noexcept;
   void go_back(error const& e);
 
@@ -114,12 +124,14 @@ class training_run {
   std::int64_t seen_ = 0, logged_steps_ = 0;  // since the last line: examples and steps
 
   training_progress now_;
-  std::int64_t limit_ = -1;  // of steps; -1: none
+  std::int64_t goal_ = -1;  // the steps at the end of the input or at the option's limit; -1: not known
   std::int64_t generation_ = 0;
-  std::int64_t joined_ = 0, lost_ = 0;  // of another worker: the last generations that it has joined, and lost
+  std::int64_t joined_ = 0, lost_ = 0;  // the last generations that another worker has joined, and reported as lost
   std::int64_t attempts_ = 0, gone_back_to_ = -2;
-  std::atomic<bool> is_wished_ = false;  // that the chief stops all
+  std::atomic<std::int64_t> in_step_ = -1;  // the number of steps before the one that runs; -1: none runs
+  std::atomic<bool> is_wished_ = false;     // whether a worker has asked the chief to stop all
   bool is_over_ = false, is_stopped_ = false;
+  bool is_torn_ = false;  // a step was stopped halfway
 };
 
 }  // namespace rill::detail
@@ -136,6 +148,7 @@ class training_run {
 #include "rill/ops/control/flow.hpp"
 #include "rill/ops/state/assign.hpp"
 #include "rill/ops/state/generation.hpp"
+#include "rill/ops/sync/training_rounds.hpp"
 #include "rill/train/initializers.hpp"
 
 namespace rill::detail {
@@ -145,6 +158,7 @@ RILL_IO_INLINE training_run::training_run(session& s, training_options o) : in_(
   expects(options_.save.time.count() >= 0 && options_.log_every.count() >= 0 && options_.wait.count() >= 0,
           "a training loop: a time must not be negative");
   expects(options_.attempts > 0, "a training loop: options.attempts must be at least one");
+  expects(!options_.name.empty(), "a training loop: options.name must not be empty");
   auto const& on = s.executor().target();
   if (on.tasks.empty()) return;
   board_ = std::make_unique<board>(on, options_.name);
@@ -155,7 +169,7 @@ RILL_IO_INLINE training_run::training_run(session& s, training_options o) : in_(
 RILL_IO_INLINE bool training_run::has_rounds() const {
   auto const& g = in_.graph();
   for (std::uint32_t i = 0, n = static_cast<std::uint32_t>(g.size()); i < n; ++i)
-    if (g[i].op->name == "begin_round") return true;
+    if (g[i].op == &definition<ops::begin_round_op>()) return true;
   return false;
 }
 
@@ -178,25 +192,29 @@ RILL_IO_INLINE operation training_run::counted(operation train) {
 }
 
 RILL_IO_INLINE training_result training_run::train(training_work work) {
+  expects(!is_over_ && !work_.step, "run: a training loop trains once");
   caught_signals const caught(options_.stop_on_signals);
   signals_ = &caught;
   work_ = std::move(work);
+  if (work_.total() == 0)
+    throw error(code::invalid_argument, "a training loop: the input has no batch for " + std::to_string(workers_) +
+                                            (workers_ == 1 ? " worker" : " workers"));
   auto& g = in_.graph();
-  if (worker_ == 0) {
-    first_values_ = initializer(g, only_missing);
-    if (!options_.directory.empty()) saver_.emplace(g, options_.directory, options_.checkpoints);
-  }
-  auto const total = work_.total();
-  limit_ = options_.steps == 0 ? total : total < 0 ? options_.steps : std::min(total, options_.steps);
+  if (!options_.directory.empty()) saver_.emplace(g, options_.directory, options_.checkpoints);
+  if (worker_ == 0) first_values_ = initializer(g, only_missing);
   if (board_ && worker_ == 0) board_->open();
   while (!is_over_) try {
       !board_ ? train_alone() : worker_ == 0 ? train_as_chief() : train_as_worker();
     } catch (error const& e) {
-      if (board_ && !options_.directory.empty() && (is_loss(e) || has_lost_values(e))) {
-        go_back(e);
-        continue;
+      bool const is_lost = board_ && (is_loss(e) || has_lost_values(e));
+      if (board_ && (is_lost || e.cause() == cause::asked_for) && is_told_to_stop()) end_stopped();
+      else if (is_lost && saver_) go_back(e);
+      else {
+        if (board_) tell_of(e);
+        throw;
       }
-      if (board_) tell_of(e);
+    } catch (...) {
+      if (board_) tell_of(*caught_failure());
       throw;
     }
   training_result made{now_};
@@ -204,11 +222,23 @@ RILL_IO_INLINE training_result training_run::train(training_work work) {
   return made;
 }
 
-// Whether a step has failed because a task was started anew, and has no values of its variables.
+// Whether a step has failed because a task was started anew, and has no values of its variables: the error names one.
 RILL_IO_INLINE bool training_run::has_lost_values(error const& e) const noexcept try {
-  return e.code() == code::failed_precondition && in_.executor().variable_without_value();
+  return e.code() == code::failed_precondition && !e.node().empty() && in_.executor().variable_without_value();
 } catch (error const& other) {
   return is_loss(other);
+} catch (...) {
+  return false;
+}
+
+// It is told to stop while something that it needs is lost: what is saved stands.
+RILL_IO_INLINE void training_run::end_stopped() noexcept try {
+  is_over_ = is_stopped_ = true;
+  saving_ = {};
+  if (worker_ == 0) board_->say(news(phase::stopped));
+  board_->set(board::left, generation_);
+  if (worker_ == 0) wait_for_all(board::left, "leave");
+} catch (...) {  // whoever could be told is gone as well
 }
 
 // Tells all workers of an error that ends the training.
@@ -259,33 +289,43 @@ RILL_IO_INLINE void training_run::say(std::string const& line) const {
 
 // Returns false when it was told to stop.
 RILL_IO_INLINE bool training_run::train_steps(training_watch const* watch) {
-  work_.prepare(watch ? watch->token() : options_.stop);
+  work_.prepare(watch ? watch->token() : std::stop_token());
   if (options_.at_start) options_.at_start();
-  while (limit_ < 0 || now_.steps < limit_) {
-    if (auto const why = watch ? watch->why() : nullptr) throw error(*why);
+  while (options_.steps == 0 || now_.steps < options_.steps) {
     if (worker_ == 0 && is_told_to_stop()) return false;
-    if (!work_.draw()) break;
-    try {
-      step();
-    } catch (error const& e) {
-      auto const why = watch ? watch->why() : nullptr;
-      if (why && e.cause() == cause::asked_for) throw error(*why);
-      if (!watch && options_.stop.stop_requested() && e.cause() == cause::asked_for) return false;
-      if (e.code() == code::out_of_range) break;
-      throw;
-    }
+    if (auto const why = watch ? watch->why() : nullptr) throw error(*why);
+    if (!work_.draw() || !train_step(watch)) break;
+    after_step();
   }
-  return true;
+  return !is_torn_;
 }
 
-RILL_IO_INLINE void training_run::step() {
+// Returns false at the end of the input, and when the step was stopped halfway.
+RILL_IO_INLINE bool training_run::train_step(training_watch const* watch) try {
+  struct running {
+    std::atomic<std::int64_t>& flag;
+    ~running() { flag = -1; }
+  } const flagged{in_step_};
+  in_step_ = now_.steps;
   now_.loss = work_.step();
+  return true;
+} catch (error const& e) {
+  if (e.code() == code::out_of_range) return false;
+  auto const why = watch && e.cause() == cause::asked_for ? watch->why() : nullptr;
+  if (!why) throw;
+  if (worker_ != 0 || why->cause() != cause::asked_for) throw error(*why);
+  is_torn_ = true;
+  return false;
+}
+
+RILL_IO_INLINE void training_run::after_step() {
   ++now_.steps;
   ++logged_steps_;
   seen_ += work_.examples() * (synchronous_ ? workers_ : 1);
   if (options_.check_loss) check_loss();
   if (worker_ != 0) return;
-  call_hooks();
+  for (auto const& h : hooks_)
+    if (now_.steps % h.steps == 0) h.call(now_);
   save_if_due();
   if (options_.log_every.count() > 0 && clock::now() - logged_at_ >= options_.log_every) report();
 }
@@ -297,16 +337,11 @@ RILL_IO_INLINE void training_run::check_loss() const {
                                              " is " + std::to_string(now_.loss));
 }
 
-RILL_IO_INLINE void training_run::call_hooks() {
-  for (auto const& h : hooks_)
-    if (now_.steps % h.steps == 0) h.call(now_);
-}
-
 RILL_IO_INLINE void training_run::report() {
   auto const at = clock::now();
   double const seconds = std::chrono::duration<double>(at - logged_at_).count();
   auto text = "step " + std::to_string(now_.steps);
-  if (limit_ >= 0) text += " of " + std::to_string(limit_);
+  if (goal_ >= 0) text += " of " + std::to_string(goal_);
   char rest[80];
   std::snprintf(rest, sizeof rest, ", loss %.5g", now_.loss);
   text += rest;
@@ -314,8 +349,8 @@ RILL_IO_INLINE void training_run::report() {
     std::snprintf(rest, sizeof rest, ", %.0f examples/s", static_cast<double>(seen_) / seconds);
     text += rest;
   }
-  if (limit_ >= 0 && logged_steps_ > 0) {
-    auto const left = static_cast<std::int64_t>(static_cast<double>(limit_ - now_.steps) * seconds /
+  if (goal_ >= 0 && logged_steps_ > 0) {
+    auto const left = static_cast<std::int64_t>(static_cast<double>(goal_ - now_.steps) * seconds /
                                                 static_cast<double>(logged_steps_));
     std::snprintf(rest, sizeof rest, ", %lld:%02lld left", static_cast<long long>(left / 60),
                   static_cast<long long>(left % 60));
@@ -326,24 +361,39 @@ RILL_IO_INLINE void training_run::report() {
   seen_ = logged_steps_ = 0;
 }
 
+// With another number of workers or another size of batches, as many steps have led to another position.
 RILL_IO_INLINE void training_run::resume(std::int64_t steps, batch_position at) {
-  if (!board_ || synchronous_) {
-    now_.steps = steps;
-    work_.resume(at);
-  } else {
-    now_.steps = own_count();
-    work_.resume_after(now_.steps);
-  }
+  bool const is_own = board_ && !synchronous_;
+  now_.steps = is_own ? own_count() : steps;
+  work_.resume_after(now_.steps);
+  bool const is_usual = is_own || work_.position() == at;
+  if (!is_own) work_.resume(at);
+  goal_ = is_usual ? work_.total() : -1;
+  if (options_.steps != 0) goal_ = goal_ < 0 ? options_.steps : std::min(goal_, options_.steps);
 }
 RILL_IO_INLINE std::int64_t training_run::own_count() {
   tensor const n = in_.run(counts_[static_cast<std::size_t>(worker_)]);
   return *n.data<std::int64_t>();
 }
 
+// Whether the newest checkpoint is the end of this training, when all others have left.
+RILL_IO_INLINE bool training_run::was_finished() try {
+  if (!board_ || !synchronous_ || !saver_) return false;
+  auto const all = saver_->checkpoints();
+  if (all.empty() || !all.back().trained) return false;
+  auto const steps = *all.back().trained;
+  work_.resume(all.back().position);
+  if (work_.waits || ((options_.steps == 0 || steps < options_.steps) && work_.draw())) return false;
+  now_.steps = steps;
+  return true;
+} catch (error const&) {  // the chief removes an old one just now; or `restore` says what is wrong
+  return false;
+}
+
 // Gives the variables the values of the newest checkpoint, or their first ones, and saves these: so there is always a
 // checkpoint to go back to.
 RILL_IO_INLINE void training_run::restore() {
-  auto const found = saver_ ? saver_->restore(in_) : std::nullopt;
+  auto const found = restore_newest();
   if (found) {
     resume(found->trained.value_or(static_cast<std::int64_t>(found->steps)), found->position);
     saved_ = now_.steps;
@@ -357,10 +407,29 @@ RILL_IO_INLINE void training_run::restore() {
   seen_ = logged_steps_ = 0;
 }
 
+// A checkpoint of another kind of training, or of fewer workers, lacks steps that asynchronous workers count: these
+// begin with 0.
+RILL_IO_INLINE std::optional<checkpoint> training_run::restore_newest() {
+  if (!saver_) return {};
+  if (counts_.empty()) return saver_->restore(in_);
+  auto const all = saver_->checkpoints();
+  if (all.empty()) return {};
+  auto const& newest = all.back();
+  saver_->restore(in_, newest, [&](std::string const& variable) -> std::optional<std::string> {
+    bool const is_count = variable.starts_with(options_.name + "/steps_");
+    return is_count && !newest.shards.contains(variable) ? std::nullopt : std::optional(variable);
+  });
+  in_.run(first_values_);
+  return newest;
+}
+
 RILL_IO_INLINE void training_run::save_if_due() {
   bool const by_steps = options_.save.steps > 0 && now_.steps % options_.save.steps == 0;
   bool const by_time = options_.save.time.count() > 0 && clock::now() - saved_at_ >= options_.save.time;
-  if (saver_ && (by_steps || by_time)) save();
+  if (!saver_ || (!by_steps && !by_time)) return;
+  if (board_)
+    if (auto const why = failure_of_workers()) throw error(*why);  // else what has diverged is saved
+  save();
 }
 RILL_IO_INLINE void training_run::save() {
   finish_saving();
@@ -375,12 +444,19 @@ RILL_IO_INLINE void training_run::save() {
 RILL_IO_INLINE void training_run::finish_saving() {
   if (saving_.valid()) saving_.get();
 }
+// Asynchronous workers have trained while the chief did not.
+RILL_IO_INLINE void training_run::save_rest() {
+  bool const is_new = saved_ != now_.steps || (board_ && !synchronous_);
+  if (saver_ && is_new && !is_torn_) save();
+  finish_saving();
+}
 
 RILL_IO_INLINE void training_run::train_alone() {
   restore();
-  is_stopped_ = !train_steps(nullptr);
-  if (saver_ && saved_ != now_.steps) save();
-  finish_saving();
+  std::optional<training_watch> watch;
+  if (work_.waits) watch.emplace([this] { return is_told_to_stop() ? as_failure(step_cancelled()) : nullptr; });
+  is_stopped_ = !train_steps(watch ? &*watch : nullptr);
+  save_rest();
   if (!is_stopped_ && options_.at_end) options_.at_end();
   is_over_ = true;
 }
@@ -397,22 +473,27 @@ RILL_IO_INLINE training_news training_run::news(phase now) const {
 }
 
 RILL_IO_INLINE void training_run::train_as_chief() {
-  gather();
-  begin_generation();
-  restore();
-  board_->say(news(phase::running));
-  training_watch const watch([this] { return look_at_workers(); });
-  is_stopped_ = !train_steps(&watch);
-  if (!is_stopped_) {
-    board_->set(board::done, generation_);
-    wait_for_all(board::done, "finish");
-    if (options_.at_end) options_.at_end();
+  is_over_ = was_finished();
+  if (!is_over_) {
+    gather();
+    begin_generation();
+    restore();
+    board_->say(news(phase::running));
+    training_watch const watch([this] { return look_at_workers(); });
+    is_stopped_ = !train_steps(&watch);
+    if (!is_stopped_) {
+      auto ended = news(phase::running);
+      ended.ended = now_.steps;
+      board_->say(ended);
+      board_->set(board::done, generation_);
+      is_stopped_ = !wait_for_all(board::done, "finish");
+    }
+    save_rest();
+    if (!is_stopped_ && options_.at_end) options_.at_end();
+    is_over_ = true;
   }
-  if (saver_ && saved_ != now_.steps) save();
-  finish_saving();
   board_->say(news(is_stopped_ ? phase::stopped : phase::finished));
   board_->set(board::left, generation_);
-  is_over_ = true;
   try {
     wait_for_all(board::left, "leave");
   } catch (error const&) {  // everything is saved, so nobody needs a worker that was lost by now
@@ -423,7 +504,7 @@ RILL_IO_INLINE void training_run::gather() {
   generation_ = static_cast<std::int64_t>(std::random_device()() % ops::begin_generation_op::most) + 1;
   board_->say(news(phase::gathering));
   board_->set(board::joined, generation_);
-  wait_for_all(board::joined, "come");
+  if (!wait_for_all(board::joined, "come")) throw step_cancelled();
 }
 
 // Has all tasks refuse the steps of earlier generations. Waits for tasks that are lost.
@@ -436,12 +517,8 @@ RILL_IO_INLINE void training_run::begin_generation() {
       board_->begin_generation(t, generation_);
       ++t;
     } catch (error const& e) {
-      if (e.cause() != cause::lost) throw;
-      if (clock::now() >= latest)
-        throw error(e.code(),
-                    "waited " +
-                        std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options_.wait).count()) +
-                        " s for a task: " + e.message());
+      if (e.cause() != cause::lost || is_told_to_stop()) throw;
+      if (clock::now() >= latest) throw error(e.code(), "waited " + waited() + " for a task: " + e.message());
       std::this_thread::sleep_for(pause);
       pause = std::min(pause * 2, std::chrono::milliseconds(500));
     }
@@ -449,19 +526,43 @@ RILL_IO_INLINE void training_run::begin_generation() {
 
 // What the chief looks for while it trains. Returns why the generation ends; null: it goes on.
 RILL_IO_INLINE failure training_run::look_at_workers() {
-  auto const with = [&](board::mark which) -> std::optional<std::int64_t> {
+  if (auto const why = failure_of_workers()) return why;
+  auto const with = [&](board::mark which) {
     auto const all = board_->all(which);
-    auto const at = std::find(all.begin(), all.end(), generation_);
-    return at == all.end() ? std::nullopt : std::optional<std::int64_t>(at - all.begin());
+    return std::find(all.begin(), all.end(), generation_) - all.begin();
   };
-  if (auto const w = with(board::failed)) return as_failure(board_->reason_of(*w));
-  if (auto const w = with(board::lost))
-    return failed({code::aborted, cause::lost}, board_->name_of(*w) + " has lost a task or was started anew");
-  if (with(board::stopping)) is_wished_ = true;
-  return synchronous_ ? absence({}) : nullptr;
+  if (auto const w = with(board::lost); w < workers_)
+    return failed({code::aborted, cause::lost}, board_->name_of(w) + " has lost a task or was started anew");
+  if (with(board::stopping) < workers_) is_wished_ = true;
+  if (work_.waits && in_step_ >= 0 && is_told_to_stop()) return as_failure(step_cancelled());
+  if (!synchronous_) return nullptr;
+  auto const ends = board_->all(board::ended);
+  for (std::int64_t w = 1; w < workers_; ++w)
+    if (auto const why = unequal_ends(w, ends[static_cast<std::size_t>(w)] - 1)) return why;
+  if (auto const why = absence({})) {
+    auto const own = failure_of_workers();  // it may have ended for that
+    return own ? own : why;
+  }
+  return nullptr;
 }
 
-// Returns why a worker is not there that has not reached something; null: all are there.
+// Returns the error with which a worker has ended this generation; null: none has.
+RILL_IO_INLINE failure training_run::failure_of_workers() {
+  auto const all = board_->all(board::failed);
+  auto const at = std::find(all.begin(), all.end(), generation_);
+  return at == all.end() ? nullptr : as_failure(board_->reason_of(at - all.begin()));
+}
+
+// Returns an error if this worker waits in a round for one whose input has ended after so many steps; -1: it has not.
+RILL_IO_INLINE failure training_run::unequal_ends(std::int64_t worker, std::int64_t steps) const {
+  if (steps < 0 || in_step_ != steps) return nullptr;
+  return failed(code::invalid_argument, "the input of " + board_->name_of(worker) + " has ended after " +
+                                            std::to_string(steps) + " steps, and that of " + board_->name_of(worker_) +
+                                            " has not: workers that train synchronously need equally many batches, as "
+                                            "training_loop::share gives them");
+}
+
+// Asks each worker that has not reached something whether it is there. Returns the first failure; null: all answer.
 RILL_IO_INLINE failure training_run::absence(std::vector<std::int64_t> const& reached) const {
   auto const& tasks = in_.executor().target().tasks;
   for (auto const& t : tasks) {
@@ -477,31 +578,43 @@ RILL_IO_INLINE failure training_run::absence(std::vector<std::int64_t> const& re
   return nullptr;
 }
 
-RILL_IO_INLINE void training_run::wait_for_all(board::mark which, std::string const& what) {
-  auto const time = which == board::left ? std::chrono::nanoseconds(std::chrono::seconds(5)) : options_.wait;
-  auto latest = deadline_after(time);
+// Waits until all workers have come so far. Returns false if it is told to stop before.
+RILL_IO_INLINE bool training_run::wait_for_all(board::mark which, std::string const& what) {
+  auto latest = deadline_after(options_.wait);
   for (;;) {
     auto const reached = board_->all(which);
     auto const absent = std::find_if(reached.begin(), reached.end(), [&](auto g) { return g != generation_; });
-    if (absent == reached.end()) return;
-    if (which == board::done) {
-      if (auto const why = look_at_workers()) throw error(*why);
-      if (!absence(reached)) latest = deadline_after(time);  // it still trains
+    if (absent == reached.end()) return true;
+    if (which == board::left) {  // who is gone will not come back for that
+      if (absence(reached)) return true;
+    } else {
+      if (auto const why = which == board::done ? look_at_workers() : failure_of_workers()) throw error(*why);
+      if (is_told_to_stop()) return false;
     }
-    if (clock::now() >= latest)
+    if (which == board::done) {
+      if (!absence(reached)) latest = deadline_after(options_.wait);  // it still trains
+      save_if_due();
+    }
+    if (clock::now() >= latest) {
+      if (which == board::done) save_rest();
       throw error(code::deadline_exceeded,
-                  "waited " + std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) +
-                      " s for " + board_->name_of(absent - reached.begin()) + " to " + what);
+                  "waited " + waited() + " for " + board_->name_of(absent - reached.begin()) + " to " + what);
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
 
 RILL_IO_INLINE void training_run::train_as_worker() {
+  if (was_finished()) {
+    is_over_ = true;
+    return;
+  }
   auto const from = wait_for_news();
   generation_ = from.generation;
   if (from.is_over()) return leave(from.now);
   in_.state().begin_generation(generation_);
   board_->begin_generation(0, generation_);
+  board_->set(board::ended, 0);
   in_.set_steps(static_cast<std::uint64_t>(from.steps));
   in_.set_draws({.training = {{"", static_cast<std::uint64_t>(from.draws)}},
                  .first = static_cast<std::uint64_t>(from.first_draw)});
@@ -509,6 +622,7 @@ RILL_IO_INLINE void training_run::train_as_worker() {
   training_watch const watch([this] { return look_at_chief(); });
   try {
     train_steps(&watch);
+    board_->set(board::ended, now_.steps + 1);
     board_->set(board::done, generation_);
     wait_for_end();
   } catch (error const& e) {
@@ -517,8 +631,8 @@ RILL_IO_INLINE void training_run::train_as_worker() {
   }
 }
 
-// Joins the generation that the chief gathers, and returns the news when all train. A worker that comes later than that
-// has the chief begin another one, unless it trains asynchronously.
+// Joins the generation that the chief gathers, and returns the news when all train. A synchronous worker that comes
+// later makes the chief begin a new generation; an asynchronous one joins this.
 RILL_IO_INLINE training_news training_run::wait_for_news() {
   auto latest = deadline_after(options_.wait);
   failure why;
@@ -531,17 +645,16 @@ RILL_IO_INLINE training_news training_run::wait_for_news() {
         if (is_new && (n->now == phase::gathering || !synchronous_)) {
           board_->set(board::joined, n->generation);
           generation_ = joined_ = n->generation;
-        } else if (is_new) {
-          board_->set(board::lost, n->generation);
+        } else if (is_new || (n->now == phase::running && n->generation == lost_)) {
+          board_->set(board::lost, n->generation);  // again, for the chief may not have been in reach before
           lost_ = n->generation;
         }
         if (n->now == phase::running && n->generation == joined_ && n->generation != lost_) return *n;
       }
       if (clock::now() >= latest)
-        throw error(why ? why->code() : code::deadline_exceeded,
-                    "waited " +
-                        std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options_.wait).count()) +
-                        " s for " + board_->name_of(0) + " to begin" + (why ? ": " + why->message() : std::string()));
+        throw error(why ? why->code() : code::deadline_exceeded, "waited " + waited() + " for " + board_->name_of(0) +
+                                                                     " to begin" +
+                                                                     (why ? ": " + why->message() : std::string()));
       if (is_told_to_stop()) {
         if (!n) throw step_cancelled();
         board_->set(board::stopping, n->generation);
@@ -563,7 +676,7 @@ RILL_IO_INLINE failure training_run::look_at_chief() {
     return failed({code::aborted, cause::lost}, board_->name_of(0) + " has begun another generation of the training");
   if (n->now == phase::failed) return as_failure(board_->reason());
   if (n->now == phase::stopped) return as_failure(step_cancelled());
-  return nullptr;
+  return synchronous_ ? unequal_ends(0, n->ended) : nullptr;
 }
 
 RILL_IO_INLINE void training_run::wait_for_end() {

@@ -23,35 +23,48 @@ class training_watch;
 
 namespace rill::detail {
 
-/// While it exists, SIGTERM and SIGINT only set a flag.
+/// While one exists, the first SIGTERM or SIGINT only sets a flag; the second does what it did before.
 class caught_signals {
  public:
   explicit caught_signals(bool wanted) : wanted_(wanted) {
     if (!wanted_) return;
-    was_told().store(false);
-    struct sigaction catches{};
-    catches.sa_handler = [](int) { was_told().store(true); };
+    auto& h = handlers::all();
+    std::lock_guard const lock(h.mutex);
+    if (h.users++ != 0) return;
+    h.told = false;
+    struct sigaction catches = {};
+    catches.sa_handler = [](int) { handlers::all().told = true; };
+    catches.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
     sigemptyset(&catches.sa_mask);
-    sigaction(SIGTERM, &catches, &before_[0]);
-    sigaction(SIGINT, &catches, &before_[1]);
+    sigaction(SIGTERM, &catches, &h.before[0]);
+    sigaction(SIGINT, &catches, &h.before[1]);
   }
   ~caught_signals() {
     if (!wanted_) return;
-    sigaction(SIGTERM, &before_[0], nullptr);
-    sigaction(SIGINT, &before_[1], nullptr);
+    auto& h = handlers::all();
+    std::lock_guard const lock(h.mutex);
+    if (--h.users != 0) return;
+    sigaction(SIGTERM, &h.before[0], nullptr);
+    sigaction(SIGINT, &h.before[1], nullptr);
   }
   caught_signals(caught_signals const&) = delete;
   caught_signals& operator=(caught_signals const&) = delete;
-  bool told() const { return wanted_ && was_told().load(); }
+  bool told() const { return wanted_ && handlers::all().told; }
 
  private:
-  static std::atomic<bool>& was_told() {
-    static std::atomic<bool> told = false;
+  struct handlers {
+    std::mutex mutex;
+    int users = 0;  // loops that catch signals at the same time
+    std::atomic<bool> told = false;
+    struct sigaction before[2] = {};
     static_assert(std::atomic<bool>::is_always_lock_free);
-    return told;
-  }
+    // Never destroyed: a signal may come while the program exits.
+    static handlers& all() {
+      static auto& h = *new handlers;
+      return h;
+    }
+  };
   bool wanted_;
-  struct sigaction before_[2] = {};
 };
 
 /// Calls a function every 50 ms on a thread of its own, until it returns a failure: then requests a stop.
