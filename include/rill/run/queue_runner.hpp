@@ -161,7 +161,9 @@ RILL_INLINE failure queue_runner::told(queue_state const& q, char const* what, e
 
 RILL_INLINE failure queue_runner::stopped(queue_state const& q, std::exception_ptr why) noexcept {
   try {
-    if (!why) return failed({code::cancelled, cause::derived}, "the threads that fill the queue '" + q.name() + "' were stopped");
+    if (!why)
+      return failed({code::cancelled, cause::derived},
+                    "the threads that fill the queue '" + q.name() + "' were stopped");
     std::rethrow_exception(why);
   } catch (...) {
     return told(q, "was stopped", *caught_failure());

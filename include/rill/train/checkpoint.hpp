@@ -32,7 +32,7 @@ struct checkpoint {
   batch_position position = {};                    ///< the position in the batches
   std::optional<double> metric = {};               ///< a finite number that selects the best checkpoint
   std::map<std::string, std::string> shards = {};  ///< the file of each tensor
-  std::optional<std::int64_t> trained = {};  ///< the steps of a `training_loop`, if one has saved it
+  std::optional<std::int64_t> trained = {};        ///< the steps of a `training_loop`, if one has saved it
   /// `session::draws` at the time of saving; empty: it was saved by a version that had one count, `steps`.
   std::optional<draw_counts> draws = {};
 
