@@ -164,7 +164,7 @@ TEST(training_loop, a_worker_that_stands_still_harms_nobody_when_it_goes_on) {
   auto const expected = undisturbed(place / "undisturbed");
   training_processes all("rounds", {{"RILL_TEST_SILENCE", "1500"}});
   std::int64_t number = 0;
-  for (std::size_t const which : {3, 4, 2}) {
+  for (auto const which : {std::size_t{3}, std::size_t{4}, std::size_t{2}}) {
     all.wait_for_checkpoint(++number);
     all[which].stop();
     std::this_thread::sleep_for(2500ms);  // the others have noticed, and gather for another generation
@@ -194,7 +194,7 @@ TEST(training_loop, of_asynchronous_workers_survives_kills) {
   test::allow(600);
   training_processes all("alone");
   int number = 0;
-  for (std::size_t const which : {3, 0, 2}) {
+  for (auto const which : {std::size_t{3}, std::size_t{0}, std::size_t{2}}) {
     all.wait_for_checkpoint(++number);
     all.kill(which);
   }

@@ -291,7 +291,7 @@ TEST(training_loop, of_workers_in_rounds_goes_on_where_one_process_stopped) {
 
 TEST(training_loop, of_workers_in_rounds_says_whose_input_ends_early) {
   scratch place;
-  for (std::size_t const early : {0, 2}) {
+  for (auto const early : {std::size_t{0}, std::size_t{2}}) {
     cluster c;
     std::vector<std::string> errors(3);
     std::vector<std::jthread> threads;
