@@ -53,6 +53,23 @@ TEST(checkpoint_retention, drops_the_oldest_checkpoints_with_their_files_except_
   EXPECT_EQ(numbers(place).size(), 3u);
 }
 
+TEST(checkpoint_retention, keeps_one_checkpoint_every_so_often_for_good) {
+  scratch const place;
+  checkpoint_retention const all{place / ".", "checkpoint", 1, better::neither};
+  using std::chrono::seconds;
+  EXPECT_FALSE(all.kept_at(100, seconds(0)));
+  std::int64_t number = 0;
+  for (std::int64_t const now : {100, 130, 159, 160, 161, 300, 299, 330}) {  // the clock is set back once
+    auto c = written(place, ++number);
+    c.kept_at = all.kept_at(now, seconds(60));
+    detail::write_index(c);
+    all.drop_old();
+  }
+  std::vector<std::int64_t> kept;
+  for (auto const& c : checkpoints(place / ".")) kept.push_back(c.kept_at.value_or(-1));
+  EXPECT_EQ(kept, (std::vector<std::int64_t>{100, 160, 300, 299, -1}));
+}
+
 TEST(checkpoint_retention, neither_removes_nor_counts_a_damaged_checkpoint) {
   scratch const place;
   for (std::int64_t n = 1; n <= 3; ++n) written(place, n);

@@ -32,7 +32,9 @@ struct checkpoint {
   batch_position position = {};                    ///< the position in the batches
   std::optional<double> metric = {};               ///< a finite number that selects the best checkpoint
   std::map<std::string, std::string> shards = {};  ///< the file of each tensor
-  std::optional<std::int64_t> trained = {};        ///< the steps of a `training_loop`, if one has saved it
+  /// When it was saved, in seconds since the beginning of 1970, if it is kept for good (`saver_options::keep_every`).
+  std::optional<std::int64_t> kept_at = {};
+  std::optional<std::int64_t> trained = {};  ///< the steps of a `training_loop`, if one has saved it
   /// `session::draws` at the time of saving; empty: it was saved by a version that had one count, `steps`.
   std::optional<draw_counts> draws = {};
 
@@ -136,6 +138,7 @@ RILL_IO_INLINE void write_index(checkpoint const& c) try {
   metadata["epoch"] = c.position.epoch;
   metadata["index"] = c.position.index;
   if (c.metric) metadata["metric"] = *c.metric;
+  if (c.kept_at) metadata["kept_at"] = *c.kept_at;
   if (c.trained) metadata["trained"] = *c.trained;
   auto& shards = objects["weight_map"];
   for (auto const& [tensor, file] : c.shards) shards[tensor] = file;
@@ -247,6 +250,7 @@ RILL_IO_INLINE checkpoint read_index(checkpoint c) {
     read_count(metadata, "index", c.position.index);
     if (auto const at = metadata.find("metric"); at != metadata.end() && !at->second.is_null())
       c.metric = at->second.get<double>();
+    if (metadata.contains("kept_at")) read_count(metadata, "kept_at", c.kept_at.emplace());
     if (metadata.contains("trained")) read_count(metadata, "trained", c.trained.emplace());
     c.draws = read_draws(events.objects);
     c.shards.clear();

@@ -1,6 +1,7 @@
 // Decides which checkpoints of a directory are kept, and removes the others.
 #pragma once
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -30,13 +31,17 @@ struct checkpoint_retention {
 
   /// Returns the checkpoint with the best metric; nullopt if no checkpoint has a metric or `better` is `neither`.
   std::optional<checkpoint> best_of(std::vector<checkpoint> const& all) const;
-  /// Removes all but the newest `keep` checkpoints and the best one. Removes an index before its files, so that a
-  /// listed checkpoint always has its files.
+  /// Returns `now`, in seconds, if a checkpoint that is saved now is to be kept for good: if the last such one is
+  /// `every` older, or if there is none, or if it is of the future, because the clock was set back.
+  std::optional<std::int64_t> kept_at(std::int64_t now, std::chrono::seconds every) const;
+  /// Removes all but the newest `keep` checkpoints, the best one, and those that are kept for good. Removes an index
+  /// before its files, so that a listed checkpoint always has its files.
   void drop_old() const;
   /// Removes files left by a killed program: temporary files, and shards of no checkpoint in `whole`.
   void sweep(std::vector<checkpoint> const& whole) const;
 
  private:
+  std::vector<checkpoint> undamaged() const;
   static void remove(std::filesystem::path const& path);
 };
 
@@ -59,7 +64,7 @@ RILL_IO_INLINE std::optional<checkpoint> checkpoint_retention::best_of(std::vect
   return found;
 }
 
-RILL_IO_INLINE void checkpoint_retention::drop_old() const {
+RILL_IO_INLINE std::vector<checkpoint> checkpoint_retention::undamaged() const {
   std::vector<checkpoint> all;
   for (auto const& c : numbered_checkpoints(directory, name)) {
     try {
@@ -67,10 +72,25 @@ RILL_IO_INLINE void checkpoint_retention::drop_old() const {
     } catch (error const&) {  // a damaged checkpoint is left alone
     }
   }
+  return all;
+}
+
+RILL_IO_INLINE std::optional<std::int64_t> checkpoint_retention::kept_at(std::int64_t now,
+                                                                         std::chrono::seconds every) const {
+  if (every.count() <= 0) return {};
+  std::optional<std::int64_t> last;
+  for (auto const& c : undamaged())
+    if (c.kept_at) last = c.kept_at;
+  bool const is_due = !last || now < *last || now - *last >= every.count();
+  return is_due ? std::optional(now) : std::nullopt;
+}
+
+RILL_IO_INLINE void checkpoint_retention::drop_old() const {
+  auto const all = undamaged();
   if (all.size() <= keep) return;
   auto const kept = best_of(all);
   for (std::size_t i = 0; i + keep < all.size(); ++i) {
-    if (kept && kept->number == all[i].number) continue;
+    if (all[i].kept_at || (kept && kept->number == all[i].number)) continue;
     remove(all[i].index());
     for (auto const& file : files_of(all[i])) remove(directory / file);
   }

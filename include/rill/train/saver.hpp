@@ -2,6 +2,7 @@
 // rill/io.hpp includes it and rill/rill.hpp does not.
 #pragma once
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -44,6 +45,7 @@ struct saver_options {
   std::string name = "checkpoint";        ///< the prefix of the files' names, without '/'
   std::size_t keep = 5;                   ///< how many of the newest checkpoints are kept, at least one
   rill::better better = better::neither;  ///< whether and how the checkpoint with the best metric is kept too
+  std::chrono::seconds keep_every = {};   ///< one checkpoint every so often is kept for good; 0: none
   std::uint64_t shard_bytes = std::uint64_t{2} << 30;  ///< the maximum bytes per file; a larger tensor has its own file
   shard_writer written_by = shard_writer::session;     ///< of a session on tasks
 };
@@ -208,6 +210,7 @@ RILL_IO_INLINE saver::saver(graph& g, std::filesystem::path directory, saver_opt
     throw error(code::invalid_argument,
                 "a saver: expected a prefix of file names without '/' as options.name, got '" + options_.name + "'");
   expects(options_.keep > 0, "a saver: options.keep must be at least one");
+  expects(options_.keep_every.count() >= 0, "a saver: options.keep_every must not be negative");
   if (options_.written_by == shard_writer::tasks) detail::check_shard_name(options_.name + ".safetensors");
 } catch (...) {
   rethrow_as_error();
@@ -243,7 +246,8 @@ RILL_IO_INLINE saver::unwritten saver::read(session& s, batch_position position,
   if (metric && !std::isfinite(*metric)) metric.reset();
   unwritten of{.alone = std::make_unique<directory_lock>(directory_)};
   auto const before = detail::numbered_checkpoints(directory_, options_.name);
-  of.c = {directory_, options_.name, before.empty() ? 1 : before.back().number + 1, 0, position, metric, {}, trained};
+  of.c = {directory_, options_.name, before.empty() ? 1 : before.back().number + 1, 0, position, metric, {},
+          {},         trained};
   retention().sweep(before);
   bool const is_here = s.state().has_values();
   auto const pause = is_here && !queues_.empty() ? std::make_unique<input_pause>(s.state()) : nullptr;
@@ -266,6 +270,8 @@ RILL_IO_INLINE checkpoint saver::write(unwritten of) const {
   if (of.on_tasks) of.on_tasks->write(c, options_.shard_bytes);
   else write(c, of.variables, of.queues);
   if (of.on_tasks) expect_shards(c);
+  auto const now = std::chrono::system_clock::now().time_since_epoch();
+  c.kept_at = retention().kept_at(std::chrono::duration_cast<std::chrono::seconds>(now).count(), options_.keep_every);
   detail::write_index(c);
   try {
     retention().drop_old();
