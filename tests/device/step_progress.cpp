@@ -44,7 +44,7 @@ TEST(step_progress, knows_how_long_a_node_has_run_from_one_look_to_the_next) {
 
 TEST(step_progress, keeps_the_first_failure_but_not_that_of_nodes_that_were_told_to_end) {
   step_progress p("a step");
-  p.fail(failed(code::cancelled, "the step was cancelled"));
+  p.fail(failed({code::cancelled, cause::asked_for}, "the step was cancelled"));
   EXPECT_FALSE(p.why());
   p.fail(failed(code::internal, "first"));
   p.fail(failed(code::internal, "second"));

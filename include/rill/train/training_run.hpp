@@ -86,7 +86,9 @@ class training_run {
   void begin_generation();
   failure look_at_workers();
   failure failure_of_workers();
+  template <class F> void ask_workers(std::vector<std::int64_t> const& reached, F const& f) const;
   failure absence(std::vector<std::int64_t> const& reached) const;
+  bool is_anybody_left(std::vector<std::int64_t> const& reached) const;
   bool wait_for_all(board::mark which, std::string const& what);
   failure unequal_ends(std::int64_t worker, std::int64_t steps) const;
   std::string waited() const {
@@ -562,8 +564,9 @@ RILL_IO_INLINE failure training_run::unequal_ends(std::int64_t worker, std::int6
                                             "training_loop::share gives them");
 }
 
-// Asks each worker that has not reached something whether it is there. Returns the first failure; null: all answer.
-RILL_IO_INLINE failure training_run::absence(std::vector<std::int64_t> const& reached) const {
+// Calls `f` with what each worker fails with that has not reached something, when it is asked whether it is there;
+// null: it answers.
+template <class F> void training_run::ask_workers(std::vector<std::int64_t> const& reached, F const& f) const {
   auto const& tasks = in_.executor().target().tasks;
   for (auto const& t : tasks) {
     auto const& name = t->name();
@@ -571,11 +574,23 @@ RILL_IO_INLINE failure training_run::absence(std::vector<std::int64_t> const& re
     if (name.job != tasks[0]->name().job || (w < reached.size() && reached[w] == generation_)) continue;
     try {
       static_cast<void>(t->have_values({}));
+      f(failure());
     } catch (...) {
-      return caught_failure();
+      f(caught_failure());
     }
   }
-  return nullptr;
+}
+RILL_IO_INLINE failure training_run::absence(std::vector<std::int64_t> const& reached) const {
+  failure first;
+  ask_workers(reached, [&](failure const& why) {
+    if (!first) first = why;
+  });
+  return first;
+}
+RILL_IO_INLINE bool training_run::is_anybody_left(std::vector<std::int64_t> const& reached) const {
+  bool is = false;
+  ask_workers(reached, [&](failure const& why) { is = is || !why; });
+  return is;
 }
 
 // Waits until all workers have come so far. Returns false if it is told to stop before.
@@ -586,7 +601,7 @@ RILL_IO_INLINE bool training_run::wait_for_all(board::mark which, std::string co
     auto const absent = std::find_if(reached.begin(), reached.end(), [&](auto g) { return g != generation_; });
     if (absent == reached.end()) return true;
     if (which == board::left) {  // who is gone will not come back for that
-      if (absence(reached)) return true;
+      if (!is_anybody_left(reached)) return true;
     } else {
       if (auto const why = which == board::done ? look_at_workers() : failure_of_workers()) throw error(*why);
       if (is_told_to_stop()) return false;
