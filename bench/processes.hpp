@@ -52,6 +52,9 @@ class child {
   child(child const&) = delete;
   child& operator=(child const&) = delete;
 
+  pid_t id() const { return process_; }
+  /// Ends it at once.
+  void kill() const { ::kill(process_, SIGKILL); }
   /// Returns the next line that it prints; empty: it has ended.
   std::string line() {
     char text[512];
