@@ -71,6 +71,7 @@ class cluster {
     std::vector<std::string> arguments{i < 2 ? "ps" : "worker", folder_};
     arguments.insert(arguments.end(), words.begin(), words.end());
     auto const task = i < 2 ? "ps:" + std::to_string(i) : "worker:" + std::to_string(i - 2);
+    all_[i].reset();  // waits for the end of the process before
     all_[i] = std::make_unique<child>(arguments, std::vector{"RILL_CLUSTER=" + text_, "RILL_TASK=" + task});
   }
 
@@ -252,7 +253,7 @@ void kill_and_go_on() {
 // Ten minutes of kills
 
 void survive_kills(double seconds) {
-  std::int64_t const steps = static_cast<std::int64_t>(seconds * 150);
+  std::int64_t const steps = static_cast<std::int64_t>(seconds * 500);
   cluster c(3);
   std::vector<std::string> const words{std::to_string(steps)};
   for (std::size_t i = 0; i < c.size(); ++i) c.start(i, words);
@@ -263,7 +264,7 @@ void survive_kills(double seconds) {
   std::thread killer([&] {
     while (!has_ended) {
       for (int i = 0; i < 50 && !has_ended; ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(briefly ? 20 : 100));
+        std::this_thread::sleep_for(std::chrono::milliseconds(briefly ? 30 : 100));
       if (has_ended) return;
       auto const which = random() % c.size();
       if (which == 2) continue;  // whose lines are read here
@@ -316,7 +317,7 @@ int main(int count, char** arguments) try {
   }
   checkpoint_while_training();
   kill_and_go_on();
-  if (briefly) survive_kills(2);
+  if (briefly) survive_kills(4);
 } catch (std::exception const& e) {
   std::fprintf(stderr, "survive: %s\n", e.what());
   return 1;

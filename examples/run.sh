@@ -34,18 +34,18 @@ export RILL_CLUSTER="ps=unix:$folder/ps0,unix:$folder/ps1 worker=unix:$folder/w0
 servers=() workers=() code=0
 trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$folder"' EXIT
 
-# Runs one of the processes, and starts it again for as long as it ends with an error and some are killed.
+# Runs one of the processes, and starts it again for as long as it is killed or says that it is to be started again (75).
 run() {
   local task=$1 code=0 process=
   shift
-  trap 'kill "$process" 2>/dev/null || true; exit 143' TERM
+  trap 'kill "$process" 2>/dev/null || true; wait; exit 143' TERM
   while :; do
     RILL_TASK=$task "$program" "$@" &
     process=$!
     echo "$process" >"$folder/$task"
     code=0
     wait "$process" || code=$?
-    [ "$code" -ne 0 ] && [ "$kills" = yes ] || return "$code"
+    [ "$kills" = yes ] && { [ "$code" -eq 75 ] || [ "$code" -gt 128 ]; } || return "$code"
     echo "$task: has ended with status $code, and starts again"
   done
 }
@@ -66,6 +66,6 @@ if [ "$kills" = yes ]; then
   done
 fi
 for process in "${workers[@]}"; do wait "$process" || code=$?; done
-[ "$code" -eq 0 ] || kill "${servers[@]}" 2>/dev/null || true
-for process in "${servers[@]}"; do wait "$process" || code=$?; done
+[ "$code" -eq 0 ] && [ "$kills" = no ] || kill "${servers[@]}" 2>/dev/null || true
+for process in "${servers[@]}"; do wait "$process" || [ "$kills" = yes ] || code=$?; done
 exit "$code"

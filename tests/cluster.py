@@ -115,7 +115,8 @@ class Cluster(unittest.TestCase):
 
     def survive(self, *words):
         """Each kind of process is killed and started again: training goes on, and reaches the accuracy."""
-        words = ["--epochs", "100", "--checkpoints", f"{self.folder.name}/checkpoints", *words]
+        epochs = "100" if "--synchronous" in words else "400"
+        words = ["--epochs", epochs, "--checkpoints", f"{self.folder.name}/checkpoints", *words]
         tasks = [f"{job}:{i}" for job, n in JOBS.items() for i in range(n)]
         start = lambda task: self.start(task, *(words if task.startswith("worker") else []))
         running = {task: start(task) for task in tasks}

@@ -28,7 +28,7 @@ inline training_options quiet(std::filesystem::path const& folder) {
   o.save = {.steps = 4, .time = {}};
   o.log = [](std::string_view) {};
   o.stop_on_signals = false;
-  o.wait = std::chrono::seconds(60);
+  o.wait = std::chrono::seconds(20);
   return o;
 }
 

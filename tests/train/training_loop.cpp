@@ -16,6 +16,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/limit.hpp"
 #include "base/sentence.hpp"
 #include "io/scratch.hpp"
 #include "rill/io.hpp"
@@ -173,6 +174,8 @@ TEST(training_loop, refuses_options_that_make_no_sense) {
 
 /// Three workers and two ps tasks.
 struct cluster {
+  cluster() { test::allow(600); }
+
   local_cluster all{{{"ps", 2}, {"worker", 3}}, [](device_name const&) { return task_options{.threads = 1}; }};
   std::string worker(std::size_t i) const { return "/job:worker/task:" + std::to_string(i); }
 
@@ -223,7 +226,12 @@ TEST(training_loop, of_workers_in_rounds_goes_on_with_the_same_bits) {
   std::stop_source stop;         // is given to one worker: the chief stops all at one step
   auto const with = [&](training_options& o, trainer&, std::size_t i) {
     if (i == 1) o.stop = stop.get_token();
-    if (i == 0) o.metric = [&, n = 0]() mutable { return ++n == 3 && stop.request_stop(), 1.; };
+    if (i == 0)
+      o.metric = [&, n = 0]() mutable {
+        if (++n == 3) stop.request_stop();
+        if (n >= 3) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        return 1.;
+      };
   };
   auto const part = first.train(place / "part", in_rounds, with, 100);
   expect_all(part, false, part.results[0].steps);

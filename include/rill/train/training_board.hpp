@@ -29,7 +29,8 @@ struct training_news {
 };
 
 /// Variables of the chief's task, which all workers reach by steps of a graph of their own. For each mark, a worker
-/// records the last generation in which it reached that point; for `ended`, how many steps its input lasted, and 1.
+/// records the last generation in which it reached that point; for `ended`, one more than the number of
+/// steps after which its input ended.
 class training_board {
  public:
   enum mark : std::uint8_t { joined, done, left, lost, stopping, failed, ended, marks };

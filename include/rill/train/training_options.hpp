@@ -31,8 +31,8 @@ struct training_progress {
 struct training_result : training_progress {
   bool finished = false;  ///< false: it was told to stop before the end
 
-  /// Returns what main returns: 0 if the training is finished, and 75 (EX_TEMPFAIL) if it was stopped: a launcher that
-  /// starts the program again lets it go on.
+  /// Returns what main returns: 0 if the training is finished, and 75 (EX_TEMPFAIL) if it was stopped: if a launcher
+  /// restarts the program, training continues.
   int exit_code() const { return finished ? 0 : 75; }
 };
 
@@ -64,7 +64,8 @@ struct training_options {
   bool check_loss = true;  ///< whether a loss that is not finite ends the training
   std::stop_token stop = {};
   /// Whether the first SIGTERM or SIGINT ends the training as `stop` does: the chief saves after its step, and `run`
-  /// returns on all workers. If all processes are told at once, the ps tasks refuse that: the newest checkpoint stands.
+  /// returns on all workers. The newest checkpoint stands instead if all processes are told at once, because the ps
+  /// tasks refuse the save, and if a step that takes its input from a queue was cancelled.
   bool stop_on_signals = true;
   /// Tells trainings apart that one program runs on one cluster, one after the other: each has a name of its own.
   std::string name = "training";

@@ -57,6 +57,8 @@ class training_run {
   using phase = training_news::phase;
   using board = training_board;
   using clock = std::chrono::steady_clock;
+  // How long processes wait for the others of a training that was finished before: these may have left.
+  static constexpr std::chrono::seconds grace{5};
 
   // In every process.
   bool train_steps(training_watch const* watch);
@@ -82,17 +84,19 @@ class training_run {
 
   // On the chief.
   void train_as_chief();
-  void gather();
+  bool gather();
   void begin_generation();
   failure look_at_workers();
   failure failure_of_workers();
+  std::optional<std::int64_t> worker_with(board::mark which);
   template <class F> void ask_workers(std::vector<std::int64_t> const& reached, F const& f) const;
   failure absence(std::vector<std::int64_t> const& reached) const;
   bool is_anybody_left(std::vector<std::int64_t> const& reached) const;
-  bool wait_for_all(board::mark which, std::string const& what);
+  bool wait_for_all(board::mark which, std::string const& what) { return wait_for_all(which, what, options_.wait); }
+  bool wait_for_all(board::mark which, std::string const& what, std::chrono::nanoseconds time);
   failure unequal_ends(std::int64_t worker, std::int64_t steps) const;
-  std::string waited() const {
-    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(options_.wait).count()) + " s";
+  static std::string seconds_of(std::chrono::nanoseconds time) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
   }
   training_news news(phase now) const;
 
@@ -101,7 +105,7 @@ class training_run {
   training_news wait_for_news();
   failure look_at_chief();
   void wait_for_end();
-  void leave(phase how);
+  void leave(training_news const& news);
 
   bool has_lost_values(error const& e) const noexcept;
   void end_stopped() noexcept;
@@ -130,8 +134,9 @@ class training_run {
   std::int64_t generation_ = 0;
   std::int64_t joined_ = 0, lost_ = 0;  // the last generations that another worker has joined, and reported as lost
   std::int64_t attempts_ = 0, gone_back_to_ = -2;
-  std::atomic<std::int64_t> in_step_ = -1;  // the number of steps before the one that runs; -1: none runs
-  std::atomic<bool> is_wished_ = false;     // whether a worker has asked the chief to stop all
+  std::atomic<std::int64_t> in_step_ = -1;   // the number of steps before the one that runs; -1: none runs
+  std::atomic<bool> is_wished_ = false;      // whether a worker has asked the chief to stop all
+  std::atomic<bool> is_chief_away_ = false;  // whether another worker has asked the chief, and got no answer
   bool is_over_ = false, is_stopped_ = false;
   bool is_torn_ = false;  // a step was stopped halfway
 };
@@ -264,11 +269,15 @@ RILL_IO_INLINE void training_run::go_back(error const& e) {
   if (worker_ == 0) {
     if (std::exchange(gone_back_to_, saved_) != saved_) attempts_ = 0;
     if (attempts_++ == options_.attempts) {
-      error const last(e.code(), "training has gone back to one checkpoint " + std::to_string(options_.attempts) +
-                                     " times, and gives up: " + e.message());
+      error const last(e.code(), "gave up after returning to the same checkpoint " + std::to_string(options_.attempts) +
+                                     " times: " + e.message());
       tell_of(last);
       throw last;
     }
+    return;
+  }
+  if (!synchronous_ && is_chief_away_) {  // it may join this generation again
+    joined_ = 0;
     return;
   }
   lost_ = generation_;
@@ -294,8 +303,9 @@ RILL_IO_INLINE bool training_run::train_steps(training_watch const* watch) {
   work_.prepare(watch ? watch->token() : std::stop_token());
   if (options_.at_start) options_.at_start();
   while (options_.steps == 0 || now_.steps < options_.steps) {
+    auto const why = watch ? watch->why() : nullptr;
     if (worker_ == 0 && is_told_to_stop()) return false;
-    if (auto const why = watch ? watch->why() : nullptr) throw error(*why);
+    if (why) throw error(*why);
     if (!work_.draw() || !train_step(watch)) break;
     after_step();
   }
@@ -363,7 +373,7 @@ RILL_IO_INLINE void training_run::report() {
   seen_ = logged_steps_ = 0;
 }
 
-// With another number of workers or another size of batches, as many steps have led to another position.
+// With a different number of workers or batch size, the same number of steps leads to a different position.
 RILL_IO_INLINE void training_run::resume(std::int64_t steps, batch_position at) {
   bool const is_own = board_ && !synchronous_;
   now_.steps = is_own ? own_count() : steps;
@@ -378,16 +388,28 @@ RILL_IO_INLINE std::int64_t training_run::own_count() {
   return *n.data<std::int64_t>();
 }
 
-// Whether the newest checkpoint is the end of this training, when all others have left.
+// Whether the newest checkpoint is the end of this training.
 RILL_IO_INLINE bool training_run::was_finished() try {
-  if (!board_ || !synchronous_ || !saver_) return false;
+  if (!board_ || !saver_ || work_.waits) return false;
   auto const all = saver_->checkpoints();
   if (all.empty() || !all.back().trained) return false;
-  auto const steps = *all.back().trained;
-  work_.resume(all.back().position);
-  if (work_.waits || ((options_.steps == 0 || steps < options_.steps) && work_.draw())) return false;
-  now_.steps = steps;
-  return true;
+  auto const& newest = all.back();
+  bool is_at_end = true;
+  if (synchronous_) {
+    work_.resume(newest.position);
+    is_at_end = (options_.steps != 0 && *newest.trained >= options_.steps) || !work_.draw();
+  } else {
+    auto const total = work_.total();
+    auto const goal = options_.steps == 0 ? total : std::min(options_.steps, total);
+    for (auto const& count : counts_) {
+      auto const file = newest.shards.find(count.name());
+      if (file == newest.shards.end()) return false;
+      auto const steps = safetensors_file(newest.directory / file->second).read(count.name());
+      is_at_end = is_at_end && *steps.data<std::int64_t>() >= goal;
+    }
+  }
+  if (is_at_end) now_.steps = *newest.trained;
+  return is_at_end;
 } catch (error const&) {  // the chief removes an old one just now; or `restore` says what is wrong
   return false;
 }
@@ -426,7 +448,7 @@ RILL_IO_INLINE std::optional<checkpoint> training_run::restore_newest() {
 }
 
 RILL_IO_INLINE void training_run::save_if_due() {
-  bool const by_steps = options_.save.steps > 0 && now_.steps % options_.save.steps == 0;
+  bool const by_steps = options_.save.steps > 0 && now_.steps != saved_ && now_.steps % options_.save.steps == 0;
   bool const by_time = options_.save.time.count() > 0 && clock::now() - saved_at_ >= options_.save.time;
   if (!saver_ || (!by_steps && !by_time)) return;
   if (board_)
@@ -475,9 +497,7 @@ RILL_IO_INLINE training_news training_run::news(phase now) const {
 }
 
 RILL_IO_INLINE void training_run::train_as_chief() {
-  is_over_ = was_finished();
-  if (!is_over_) {
-    gather();
+  if (gather()) {
     begin_generation();
     restore();
     board_->say(news(phase::running));
@@ -492,8 +512,8 @@ RILL_IO_INLINE void training_run::train_as_chief() {
     }
     save_rest();
     if (!is_stopped_ && options_.at_end) options_.at_end();
-    is_over_ = true;
   }
+  is_over_ = true;
   board_->say(news(is_stopped_ ? phase::stopped : phase::finished));
   board_->set(board::left, generation_);
   try {
@@ -502,11 +522,20 @@ RILL_IO_INLINE void training_run::train_as_chief() {
   }
 }
 
-RILL_IO_INLINE void training_run::gather() {
+// Returns false if there is nothing to do: the training was finished before, and workers are missing, because they have
+// left.
+RILL_IO_INLINE bool training_run::gather() {
+  bool const is_finished = was_finished();
   generation_ = static_cast<std::int64_t>(std::random_device()() % ops::begin_generation_op::most) + 1;
   board_->say(news(phase::gathering));
   board_->set(board::joined, generation_);
-  if (!wait_for_all(board::joined, "come")) throw step_cancelled();
+  try {
+    if (!wait_for_all(board::joined, "join", is_finished ? grace : options_.wait)) throw step_cancelled();
+  } catch (error const& e) {
+    if (!is_finished || e.code() != code::deadline_exceeded) throw;
+    return false;
+  }
+  return true;
 }
 
 // Has all tasks refuse the steps of earlier generations. Waits for tasks that are lost.
@@ -520,7 +549,8 @@ RILL_IO_INLINE void training_run::begin_generation() {
       ++t;
     } catch (error const& e) {
       if (e.cause() != cause::lost || is_told_to_stop()) throw;
-      if (clock::now() >= latest) throw error(e.code(), "waited " + waited() + " for a task: " + e.message());
+      if (clock::now() >= latest)
+        throw error(e.code(), "waited " + seconds_of(options_.wait) + " for a task: " + e.message());
       std::this_thread::sleep_for(pause);
       pause = std::min(pause * 2, std::chrono::milliseconds(500));
     }
@@ -529,13 +559,9 @@ RILL_IO_INLINE void training_run::begin_generation() {
 // What the chief looks for while it trains. Returns why the generation ends; null: it goes on.
 RILL_IO_INLINE failure training_run::look_at_workers() {
   if (auto const why = failure_of_workers()) return why;
-  auto const with = [&](board::mark which) {
-    auto const all = board_->all(which);
-    return std::find(all.begin(), all.end(), generation_) - all.begin();
-  };
-  if (auto const w = with(board::lost); w < workers_)
-    return failed({code::aborted, cause::lost}, board_->name_of(w) + " has lost a task or was started anew");
-  if (with(board::stopping) < workers_) is_wished_ = true;
+  if (auto const w = worker_with(board::lost))
+    return failed({code::aborted, cause::lost}, board_->name_of(*w) + " lost contact with a task or was restarted");
+  if (worker_with(board::stopping)) is_wished_ = true;
   if (work_.waits && in_step_ >= 0 && is_told_to_stop()) return as_failure(step_cancelled());
   if (!synchronous_) return nullptr;
   auto const ends = board_->all(board::ended);
@@ -550,12 +576,19 @@ RILL_IO_INLINE failure training_run::look_at_workers() {
 
 // Returns the error with which a worker has ended this generation; null: none has.
 RILL_IO_INLINE failure training_run::failure_of_workers() {
-  auto const all = board_->all(board::failed);
-  auto const at = std::find(all.begin(), all.end(), generation_);
-  return at == all.end() ? nullptr : as_failure(board_->reason_of(at - all.begin()));
+  auto const w = worker_with(board::failed);
+  return w ? as_failure(board_->reason_of(*w)) : nullptr;
 }
 
-// Returns an error if this worker waits in a round for one whose input has ended after so many steps; -1: it has not.
+// Returns the first worker that has set a mark in this generation.
+RILL_IO_INLINE std::optional<std::int64_t> training_run::worker_with(board::mark which) {
+  auto const all = board_->all(which);
+  auto const at = std::find(all.begin(), all.end(), generation_);
+  return at == all.end() ? std::nullopt : std::optional<std::int64_t>(at - all.begin());
+}
+
+// Returns an error if this worker waits for a gradient from a worker whose input ended after `steps` steps; -1: it has
+// not ended.
 RILL_IO_INLINE failure training_run::unequal_ends(std::int64_t worker, std::int64_t steps) const {
   if (steps < 0 || in_step_ != steps) return nullptr;
   return failed(code::invalid_argument, "the input of " + board_->name_of(worker) + " has ended after " +
@@ -564,8 +597,8 @@ RILL_IO_INLINE failure training_run::unequal_ends(std::int64_t worker, std::int6
                                             "training_loop::share gives them");
 }
 
-// Calls `f` with what each worker fails with that has not reached something, when it is asked whether it is there;
-// null: it answers.
+// Asks each worker that has not set a mark in this generation whether it is alive. Calls `f` with the failure, or null
+// if it answers.
 template <class F> void training_run::ask_workers(std::vector<std::int64_t> const& reached, F const& f) const {
   auto const& tasks = in_.executor().target().tasks;
   for (auto const& t : tasks) {
@@ -594,8 +627,9 @@ RILL_IO_INLINE bool training_run::is_anybody_left(std::vector<std::int64_t> cons
 }
 
 // Waits until all workers have come so far. Returns false if it is told to stop before.
-RILL_IO_INLINE bool training_run::wait_for_all(board::mark which, std::string const& what) {
-  auto latest = deadline_after(options_.wait);
+RILL_IO_INLINE bool training_run::wait_for_all(board::mark which, std::string const& what,
+                                               std::chrono::nanoseconds time) {
+  auto latest = deadline_after(time);
   for (;;) {
     auto const reached = board_->all(which);
     auto const absent = std::find_if(reached.begin(), reached.end(), [&](auto g) { return g != generation_; });
@@ -604,29 +638,26 @@ RILL_IO_INLINE bool training_run::wait_for_all(board::mark which, std::string co
       if (!is_anybody_left(reached)) return true;
     } else {
       if (auto const why = which == board::done ? look_at_workers() : failure_of_workers()) throw error(*why);
+      if (worker_with(board::stopping)) is_wished_ = true;
       if (is_told_to_stop()) return false;
     }
     if (which == board::done) {
-      if (!absence(reached)) latest = deadline_after(options_.wait);  // it still trains
+      if (!absence(reached)) latest = deadline_after(time);  // it still trains
       save_if_due();
     }
     if (clock::now() >= latest) {
       if (which == board::done) save_rest();
       throw error(code::deadline_exceeded,
-                  "waited " + waited() + " for " + board_->name_of(absent - reached.begin()) + " to " + what);
+                  "waited " + seconds_of(time) + " for " + board_->name_of(absent - reached.begin()) + " to " + what);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
 
 RILL_IO_INLINE void training_run::train_as_worker() {
-  if (was_finished()) {
-    is_over_ = true;
-    return;
-  }
   auto const from = wait_for_news();
   generation_ = from.generation;
-  if (from.is_over()) return leave(from.now);
+  if (from.is_over()) return leave(from);
   in_.state().begin_generation(generation_);
   board_->begin_generation(0, generation_);
   board_->set(board::ended, 0);
@@ -642,7 +673,8 @@ RILL_IO_INLINE void training_run::train_as_worker() {
     wait_for_end();
   } catch (error const& e) {
     if (e.code() != code::cancelled || e.cause() != cause::asked_for || !watch.why()) throw;
-    leave(phase::stopped);
+    auto const n = board_->look();
+    leave(n ? *n : training_news{.now = phase::stopped, .steps = now_.steps});
   }
 }
 
@@ -650,6 +682,8 @@ RILL_IO_INLINE void training_run::train_as_worker() {
 // later makes the chief begin a new generation; an asynchronous one joins this.
 RILL_IO_INLINE training_news training_run::wait_for_news() {
   auto latest = deadline_after(options_.wait);
+  auto const left = deadline_after(2 * grace);
+  bool const is_finished = was_finished();
   failure why;
   for (;;) try {
       auto const n = board_->look();
@@ -667,8 +701,8 @@ RILL_IO_INLINE training_news training_run::wait_for_news() {
         if (n->now == phase::running && n->generation == joined_ && n->generation != lost_) return *n;
       }
       if (clock::now() >= latest)
-        throw error(why ? why->code() : code::deadline_exceeded, "waited " + waited() + " for " + board_->name_of(0) +
-                                                                     " to begin" +
+        throw error(why ? why->code() : code::deadline_exceeded, "waited " + seconds_of(options_.wait) + " for " +
+                                                                     board_->name_of(0) + " to begin" +
                                                                      (why ? ": " + why->message() : std::string()));
       if (is_told_to_stop()) {
         if (!n) throw step_cancelled();
@@ -676,8 +710,10 @@ RILL_IO_INLINE training_news training_run::wait_for_news() {
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     } catch (error const& e) {
-      if (!is_loss(e)) throw;
+      if (!is_loss(e) || is_told_to_stop()) throw;
       why = as_failure(e);
+      if (is_finished && clock::now() >= left)
+        return {.generation = generation_, .now = phase::finished, .steps = now_.steps};
       if (clock::now() >= latest) throw error(e.code(), e.message());
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
@@ -685,8 +721,10 @@ RILL_IO_INLINE training_news training_run::wait_for_news() {
 
 // What another worker looks for while it trains. Returns why its generation ends; null: it goes on.
 RILL_IO_INLINE failure training_run::look_at_chief() {
+  is_chief_away_ = true;
   if (is_told_to_stop()) board_->set(board::stopping, generation_);  // the chief stops all at one step
   auto const n = board_->look();
+  is_chief_away_ = false;
   if (!n || n->generation != generation_)
     return failed({code::aborted, cause::lost}, board_->name_of(0) + " has begun another generation of the training");
   if (n->now == phase::failed) return as_failure(board_->reason());
@@ -698,15 +736,16 @@ RILL_IO_INLINE void training_run::wait_for_end() {
   for (;;) {
     if (auto const why = look_at_chief()) throw error(*why);
     auto const n = board_->look();
-    if (n && n->generation == generation_ && n->is_over()) return leave(n->now);
+    if (n && n->generation == generation_ && n->is_over()) return leave(*n);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
 
-RILL_IO_INLINE void training_run::leave(phase how) {
-  if (how == phase::failed) throw board_->reason();
+RILL_IO_INLINE void training_run::leave(training_news const& news) {
+  if (news.now == phase::failed) throw board_->reason();
   is_over_ = true;
-  is_stopped_ = how == phase::stopped;
+  is_stopped_ = news.now == phase::stopped;
+  if (synchronous_) now_.steps = news.steps;  // it may have heard of the end before its own last step ended
   try {
     board_->set(board::left, generation_);
   } catch (error const&) {  // the chief has left before

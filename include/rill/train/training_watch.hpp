@@ -23,7 +23,8 @@ class training_watch;
 
 namespace rill::detail {
 
-/// While one exists, the first SIGTERM or SIGINT only sets a flag; the second does what it did before.
+/// While one exists, the first SIGTERM and the first SIGINT each set a flag. A second signal of the same kind ends the
+/// process.
 class caught_signals {
  public:
   explicit caught_signals(bool wanted) : wanted_(wanted) {
