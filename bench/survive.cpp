@@ -257,31 +257,29 @@ void survive_kills(double seconds) {
   cluster c(3);
   std::vector<std::string> const words{std::to_string(steps)};
   for (std::size_t i = 0; i < c.size(); ++i) c.start(i, words);
-  std::mt19937 random(std::random_device{}());
-  int kills = 0;
   std::int64_t repeated = 0, last = 0;
   std::atomic<bool> has_ended = false;
-  std::thread killer([&] {
-    while (!has_ended) {
-      for (int i = 0; i < 50 && !has_ended; ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(briefly ? 30 : 100));
-      if (has_ended) return;
-      auto const which = random() % c.size();
-      if (which == 2) continue;  // whose lines are read here
-      c[which].kill();
-      c.start(which, words);
-      ++kills;
+  std::thread reader([&, &chief = c[2]] {
+    for (long long step = 0; std::sscanf(chief.line().c_str(), "%lld", &step) == 1;) {
+      if (step <= last) repeated += last - step + 1;
+      last = step;
+      if (last == steps) has_ended = true;  // the last checkpoint is still to be written
     }
+    has_ended = true;
   });
-  for (;;) {
-    long long step = 0;
-    if (std::sscanf(c[2].line().c_str(), "%lld", &step) != 1) break;
-    if (step <= last) repeated += last - step + 1;
-    last = step;
-    if (last == steps) has_ended = true;  // the last checkpoint is still to be written
+  // On this thread: a child ends with the thread that has started it.
+  std::mt19937 random(std::random_device{}());
+  int kills = 0;
+  while (!has_ended) {
+    for (int i = 0; i < 50 && !has_ended; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(briefly ? 30 : 100));
+    auto const which = random() % c.size();
+    if (has_ended || which == 2) continue;  // the chief's lines are read here
+    c[which].kill();
+    c.start(which, words);
+    ++kills;
   }
-  has_ended = true;
-  killer.join();
+  reader.join();
   row("kills of random processes but the chief", kills, "");
   row("steps", static_cast<double>(last), "", std::to_string(repeated) + " of them repeated");
   std::vector<std::jthread> threads;
