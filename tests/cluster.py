@@ -115,7 +115,7 @@ class Cluster(unittest.TestCase):
 
     def survive(self, *words):
         """Each kind of process is killed and started again: training goes on, and reaches the accuracy."""
-        epochs = "100" if "--synchronous" in words else "400"
+        epochs = "100" if "--synchronous" in words else "250"
         words = ["--epochs", epochs, "--checkpoints", f"{self.folder.name}/checkpoints", *words]
         tasks = [f"{job}:{i}" for job, n in JOBS.items() for i in range(n)]
         start = lambda task: self.start(task, *(words if task.startswith("worker") else []))
@@ -123,6 +123,7 @@ class Cluster(unittest.TestCase):
         for task in ("worker:2", "ps:1", "worker:0"):
             self.wait_for(running["worker:0"], "step")
             running[task].kill()
+            running[task].wait()  # as launchers do: its address is free then
             running[task] = start(task)
         output = self.end(running["worker:0"])
         self.assertGreater(self.accuracy(output), 90)

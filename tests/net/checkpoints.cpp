@@ -9,7 +9,7 @@
 #include "net/served.hpp"
 #include "rill/io.hpp"
 #include "rill/net.hpp"
-#include "train/workers.hpp"
+#include "train/single_steps.hpp"
 
 namespace rill {
 namespace {
@@ -25,26 +25,13 @@ struct served_checkpoints : testing::Test {
   }
 };
 
-// A network and a session that trains it.
-struct trainer {
-  test::network n;
-  operation step = adam{.rate = 0.05f}.minimize(n.loss);
-  session s;
-
-  explicit trainer(target const& on) : s(n.g, on) {}
-  void run(int from, int to) {
-    for (int i = from; i < to; ++i) {
-      auto const b = test::batch_of(0, i);
-      s.run({{n.x, b.images}, {n.label, b.labels}}, n.loss, step);
-    }
-  }
-};
+using test::expect_same;
+using test::trainer;
 
 TEST_F(served_checkpoints, bring_back_the_variables_of_a_task_that_was_lost) {
   trainer a(c.at("/job:worker/task:0").target());
-  a.s.run(initializer(a.n.g));
+  a.begin();
   saver writes(a.n.g, place / "run", {.written_by = shard_writer::tasks});
-  a.run(0, 3);
   writes.save(a.s);
   a.run(3, 6);
   auto const undisturbed = a.n.variables(a.s);
@@ -58,8 +45,7 @@ TEST_F(served_checkpoints, bring_back_the_variables_of_a_task_that_was_lost) {
   c.start(0);
   ASSERT_TRUE(writes.restore(a.s));
   a.run(3, 6);
-  auto const again = a.n.variables(a.s);
-  for (std::size_t i = 0; i < again.size(); ++i) EXPECT_TRUE(same_bits(again[i], undisturbed[i])) << i;
+  expect_same(a.n.variables(a.s), undisturbed);
 }
 
 TEST_F(served_checkpoints, are_written_for_tasks_and_not_for_clients) {
@@ -72,8 +58,7 @@ TEST_F(served_checkpoints, are_written_for_tasks_and_not_for_clients) {
   auto const before = a.n.variables(a.s);
   a.run(0, 2);
   ASSERT_TRUE(fetches.restore(a.s));
-  auto const after = a.n.variables(a.s);
-  for (std::size_t i = 0; i < after.size(); ++i) EXPECT_TRUE(same_bits(after[i], before[i])) << i;
+  expect_same(a.n.variables(a.s), before);
 }
 
 }  // namespace

@@ -72,6 +72,7 @@ TEST(training_process, DISABLED_runs) {
       EXPECT_EQ(result.exit_code(), 75);
       return;
     }
+    EXPECT_TRUE(from_environment("RILL_TEST_NAN").empty()) << "nothing was thrown";
     EXPECT_TRUE(result.finished);
     EXPECT_EQ(result.steps, 3 * passes());
   } catch (error const& e) {

@@ -12,7 +12,7 @@
 
 #include "rill/io.hpp"
 #include "rill/rill.hpp"
-#include "train/workers.hpp"
+#include "train/single_steps.hpp"
 
 namespace rill::test::loops {
 
@@ -32,6 +32,8 @@ inline training_options quiet(std::filesystem::path const& folder) {
   return o;
 }
 
+using test::expect_same;
+
 /// A network that draws random numbers, with what trains it and a session.
 struct trainer {
   test::network n{0.3};
@@ -48,11 +50,6 @@ struct trainer {
     return loop.run(inputs(n.x, n.label), n.loss, train, data);
   }
 };
-
-inline void expect_same(std::vector<tensor> const& a, std::vector<tensor> const& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i], b[i])) << i;
-}
 
 inline operation in_rounds(value loss) { return synchronous(adam{.rate = 0.05f}, replicas(3)).minimize(loss); }
 inline operation alone(value loss) { return adam{.rate = 0.05f}.minimize(loss); }

@@ -15,37 +15,17 @@
 #include "io/scratch.hpp"
 #include "rill/io.hpp"
 #include "rill/rill.hpp"
-#include "train/workers.hpp"
+#include "train/single_steps.hpp"
 
 namespace rill {
 namespace {
 
+using test::expect_same;
+using test::trainer;
+
 local_cluster cluster_of(int parameter_servers, std::shared_ptr<shard_store> const& checkpoints = {}) {
   return local_cluster({{"ps", static_cast<std::uint32_t>(parameter_servers)}, {"worker", 1}},
                        [=](device_name const&) { return task_options{.threads = 1, .checkpoints = checkpoints}; });
-}
-
-// A network that draws random numbers, with slots of an optimizer, and a session that trains it.
-struct trainer {
-  test::network n{0.3};
-  operation step = adam{.rate = 0.05f}.minimize(n.loss);
-  session s;
-
-  explicit trainer(target const& where) : s(n.g, where) {}
-  trainer() : s(n.g, session_options{.threads = 1, .soft_placement = true}) {}
-  std::vector<tensor> run(int from, int to) {
-    std::vector<tensor> losses;
-    for (int i = from; i < to; ++i) {
-      auto const b = test::batch_of(0, i);
-      losses.push_back(s.run({{n.x, b.images}, {n.label, b.labels}}, n.loss, step));
-    }
-    return losses;
-  }
-};
-
-void expect_same(std::vector<tensor> const& a, std::vector<tensor> const& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i], b[i])) << i;
 }
 
 TEST(saver_on_tasks, goes_on_with_the_bits_of_a_run_that_never_stopped) {
@@ -171,9 +151,7 @@ TEST(saver_on_tasks, writes_the_values_of_one_moment_while_training_goes_on) {
   auto const store = std::make_shared<held_store>(checkpoint_folder(place / "run"));
   auto const tasks = cluster_of(2, store);
   trainer a(tasks.target()), b;
-  a.s.run(initializer(a.n.g));
-  a.run(0, 3);
-  auto const moment = a.n.variables(a.s);
+  auto const moment = a.begin();
   saver writes(a.n.g, place / "run", {.written_by = shard_writer::tasks});
   auto written = writes.save_in_background(a.s);
   a.run(3, 6);
@@ -188,9 +166,7 @@ TEST(saver_on_tasks, writes_in_the_background_what_it_has_fetched) {
   scratch place;
   auto const tasks = cluster_of(2);
   trainer a(tasks.target()), b;
-  a.s.run(initializer(a.n.g));
-  a.run(0, 3);
-  auto const moment = a.n.variables(a.s);
+  auto const moment = a.begin();
   saver writes(a.n.g, place / "run");
   auto written = writes.save_in_background(a.s);
   a.run(3, 6);
@@ -219,65 +195,12 @@ TEST(saver_on_tasks, commits_nothing_that_a_task_has_not_written) {
   }
 }
 
-TEST(checkpoint_folder, takes_names_of_checkpoints_alone) {
-  scratch place;
-  auto const store = checkpoint_folder(place / "run");
-  for (std::string const name :
-       {"../a.safetensors", "/tmp/a.safetensors", ".a.safetensors", "a.txt", "a b.safetensors", ""}) {
-    auto const text = sentence([&] { store->write({{name, {}}}, [](failure const&) {}); });
-    EXPECT_TRUE(text.starts_with("permission_denied: ")) << text;
-  }
-  EXPECT_FALSE(std::filesystem::exists(place / "run"));
-  std::promise<failure> done;
-  store->write({{"a-000001.safetensors", {{"x", tensor(3.f)}}}}, [&](failure why) { done.set_value(std::move(why)); });
-  EXPECT_FALSE(done.get_future().get());
-  EXPECT_EQ(safetensors_file(place / "run/a-000001.safetensors").read("x").item<float>(), 3.f);
-  std::promise<failure> again;
-  store->write({{"a-000001.safetensors", {{"x", tensor(4.f)}}}}, [&](failure why) { again.set_value(std::move(why)); });
-  auto const why = again.get_future().get();
-  ASSERT_TRUE(why);
-  EXPECT_EQ(why->code(), code::permission_denied) << why->what();
-}
-
 TEST(saver_on_tasks, refuses_a_name_that_tasks_would_refuse) {
   scratch place;
   graph g;
   variable(constant(g, 1.f), "a");
   auto const text = sentence([&] { saver(g, place / "run", {.name = "my run", .written_by = shard_writer::tasks}); });
   EXPECT_NE(text.find("expected a file name such as"), text.npos) << text;
-}
-
-TEST(snapshots, are_of_the_last_attempt_of_each_saver) {
-  detail::snapshots all;
-  auto const of = [](float x) { return std::vector<named_tensor>{{"x", tensor(x)}}; };
-  all.put("a", "1", of(1));
-  all.put("b", "1", of(2));
-  all.put("a", "2", of(3));  // the first attempt was given up
-  EXPECT_EQ(all.size(), 2u);
-  all.drop("a", "1");
-  EXPECT_EQ(all.take("a", "2")[0].value.item<float>(), 3.f);
-  auto const lost = [&](std::string const& saver, std::string const& attempt) {
-    try {
-      all.take(saver, attempt);
-    } catch (error const& e) {
-      return e.cause() == cause::lost;
-    }
-    return false;
-  };
-  EXPECT_TRUE(lost("a", "2") && lost("b", "2"));
-  all.drop("b", "1");
-  EXPECT_EQ(all.size(), 0u);
-}
-
-TEST(checkpoint_folder, says_why_a_file_is_not_written) {
-  scratch place;
-  write_file(place / "run", "no folder");
-  auto const store = checkpoint_folder(place / "run");
-  std::promise<failure> done;
-  store->write({{"a.safetensors", {{"x", tensor(3.f)}}}}, [&](failure why) { done.set_value(std::move(why)); });
-  auto const why = done.get_future().get();
-  ASSERT_TRUE(why);
-  EXPECT_NE(why->message().find("run"), std::string::npos) << why->what();
 }
 
 }  // namespace

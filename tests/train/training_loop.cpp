@@ -265,25 +265,31 @@ TEST(training_loop, of_workers_goes_back_to_a_checkpoint_when_variables_are_lost
   expect_same(with_losses.variables, whole.variables);
 }
 
-TEST(training_loop, of_workers_ends_everywhere_with_the_error_of_one) {
-  scratch place;
+// Trains with three workers; `run(trainer, loop, worker)` throws on each. Returns what they throw.
+template <class Run> std::vector<std::string> sentences_of_all(std::filesystem::path const& folder, Run const& run) {
   cluster c;
-  std::vector<std::string> errors(3);
+  std::vector<std::string> said(3);
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < 3; ++i)
     threads.emplace_back([&, i] {
       trainer t(c.all.target(c.worker(i)), in_rounds);
-      training_loop loop(t.s, quiet(place / "run"));
-      auto images = test::digits(examples, 8);
-      if (i == 1) std::fill_n(images.mutable_data<float>(), images.elements(), std::nanf(""));
-      errors[i] = sentence([&] {
-        loop.run(inputs(t.n.x, t.n.label), t.n.loss, t.train,
-                 batches(std::tuple{images, test::digits(examples, 2)}, 5, epochs(2), loop.share()));
-      });
+      training_loop loop(t.s, quiet(folder));
+      said[i] = sentence([&] { run(t, loop, i); });
     });
   threads.clear();
-  for (auto const& e : errors) EXPECT_NE(e.find("is nan"), e.npos) << e;
-  EXPECT_NE(errors[1].find("the loss of step 1 of /job:worker/task:1 is nan"), std::string::npos) << errors[1];
+  return said;
+}
+
+TEST(training_loop, of_workers_ends_everywhere_with_the_error_of_one) {
+  scratch place;
+  auto const said = sentences_of_all(place / "run", [](trainer& t, training_loop& loop, std::size_t i) {
+    auto images = test::digits(examples, 8);
+    if (i == 1) std::fill_n(images.mutable_data<float>(), images.elements(), std::nanf(""));
+    loop.run(inputs(t.n.x, t.n.label), t.n.loss, t.train,
+             batches(std::tuple{images, test::digits(examples, 2)}, 5, epochs(2), loop.share()));
+  });
+  for (auto const& e : said) EXPECT_NE(e.find("is nan"), e.npos) << e;
+  EXPECT_NE(said[1].find("the loss of step 1 of /job:worker/task:1 is nan"), std::string::npos) << said[1];
 }
 
 TEST(training_loop, of_workers_in_rounds_goes_on_where_one_process_stopped) {
@@ -300,18 +306,10 @@ TEST(training_loop, of_workers_in_rounds_goes_on_where_one_process_stopped) {
 TEST(training_loop, of_workers_in_rounds_says_whose_input_ends_early) {
   scratch place;
   for (auto const early : {std::size_t{0}, std::size_t{2}}) {
-    cluster c;
-    std::vector<std::string> errors(3);
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < 3; ++i)
-      threads.emplace_back([&, i] {
-        trainer t(c.all.target(c.worker(i)), in_rounds);
-        training_loop loop(t.s, quiet(place / (early == 0 ? "zero" : "two")));
-        auto const data = data_of(5, i == early ? 1 : 2, loop.share());
-        errors[i] = sentence([&] { loop.run(inputs(t.n.x, t.n.label), t.n.loss, t.train, data); });
-      });
-    threads.clear();
-    for (auto const& e : errors)
+    auto const run = [&](trainer& t, training_loop& loop, std::size_t i) {
+      loop.run(inputs(t.n.x, t.n.label), t.n.loss, t.train, data_of(5, i == early ? 1 : 2, loop.share()));
+    };
+    for (auto const& e : sentences_of_all(place / (early == 0 ? "zero" : "two"), run))
       EXPECT_NE(e.find("the input of /job:worker/task:" + std::to_string(early) + " has ended after 3 steps"), e.npos)
           << e;
   }

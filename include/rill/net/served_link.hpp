@@ -257,7 +257,7 @@ class served_link final : public link_handler, public std::enable_shared_from_th
         ~done() { --adding; }
       } const at_end{of.adding_};
       auto const asked = read_request<add_body>(asking);
-      operation_registry const allowed = !of.is_client()                      ? operation_registry(of.of_->of_tasks)
+      operation_registry const allowed = !of.is_client() ? operation_registry(of.of_->task_operations)
                                          : of.of_->clients.operations.empty() ? of.of_->operations
                                                                               : of.of_->clients.operations;
       auto made = std::make_shared<share>();

@@ -41,7 +41,8 @@ struct served_task {
   std::shared_ptr<peers> others;
   std::shared_ptr<step_table> steps;
   operation_registry operations;
-  std::vector<op_def const*> of_tasks = {};  // that tasks of the cluster may run: `operations` and those of checkpoints
+  std::vector<op_def const*> task_operations =
+      {};  // what other tasks may run: `operations`, and what saves checkpoints
   client_limits clients;
   mutable incarnations processes;               ///< of the tasks that have made connections
   mutable presence guests;                      ///< the tasks that are connected

@@ -174,12 +174,12 @@ RILL_NET_INLINE server::server(rill::cluster of, server_options options) try : p
   here->others = net::detail::peers_of(of, here->net, me);
   here->steps = std::make_shared<net::step_table>(here->others);
   here->operations = options.operations.empty() ? all_operations() : options.operations;
-  here->of_tasks.assign(here->operations.begin(), here->operations.end());
+  here->task_operations.assign(here->operations.begin(), here->operations.end());
   if (options.checkpoints)
     for (auto const* op :
          {&definition<ops::snapshot_op>(), &definition<ops::write_snapshot_op>(), &definition<ops::drop_snapshot_op>()})
-      here->of_tasks.push_back(op);
-  here->of_tasks.push_back(&definition<ops::begin_generation_op>());
+      here->task_operations.push_back(op);
+  here->task_operations.push_back(&definition<ops::begin_generation_op>());
   here->clients = options.clients;
   here->steps->add_master(detail::running_steps::here().process());
   parts_->listening = std::make_shared<net::listener>(here);

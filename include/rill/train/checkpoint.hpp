@@ -32,7 +32,8 @@ struct checkpoint {
   batch_position position = {};                    ///< the position in the batches
   std::optional<double> metric = {};               ///< a finite number that selects the best checkpoint
   std::map<std::string, std::string> shards = {};  ///< the file of each tensor
-  /// When it was saved, in seconds since the beginning of 1970, if it is kept for good (`saver_options::keep_every`).
+  /// When it was saved, in seconds since the beginning of 1970, if it is kept permanently
+  /// (`saver_options::keep_every`).
   std::optional<std::int64_t> kept_at = {};
   std::optional<std::int64_t> trained = {};  ///< the steps of a `training_loop`, if one has saved it
   /// `session::draws` at the time of saving; empty: it was saved by a version that had one count, `steps`.
@@ -48,6 +49,10 @@ struct checkpoint {
 };
 
 namespace detail {
+
+/// Distributes tensors, of `bytes` each, over shards of at most `most` bytes; a larger tensor has a shard of its own.
+/// Returns the number of each tensor's shard, from 0.
+std::vector<std::size_t> shard_of_each(std::vector<std::uint64_t> const& bytes, std::uint64_t most);
 
 /// Writes the index, which completes a checkpoint whose shards are on disk.
 void write_index(checkpoint const& c);
@@ -129,6 +134,17 @@ RILL_IO_INLINE std::string index_checksum(index_objects const& objects) {
   char sum[9];
   std::snprintf(sum, sizeof sum, "%08x", static_cast<unsigned>(crc32(object_text(object_texts(objects, {}), {}))));
   return sum;
+}
+
+RILL_IO_INLINE std::vector<std::size_t> shard_of_each(std::vector<std::uint64_t> const& bytes, std::uint64_t most) {
+  std::vector<std::size_t> shards;
+  std::uint64_t sum = 0;
+  for (auto const each : bytes) {
+    bool const is_new = !shards.empty() && sum + each > most;
+    shards.push_back(shards.empty() ? 0 : shards.back() + (is_new ? 1 : 0));
+    sum = is_new ? each : sum + each;
+  }
+  return shards;
 }
 
 RILL_IO_INLINE void write_index(checkpoint const& c) try {

@@ -31,10 +31,11 @@ struct checkpoint_retention {
 
   /// Returns the checkpoint with the best metric; nullopt if no checkpoint has a metric or `better` is `neither`.
   std::optional<checkpoint> best_of(std::vector<checkpoint> const& all) const;
-  /// Returns `now`, in seconds, if a checkpoint that is saved now is to be kept for good: if the last such one is
-  /// `every` older, or if there is none, or if it is of the future, because the clock was set back.
+  /// Returns `now`, in seconds, if a checkpoint saved now is to be kept permanently, and else nullopt. It is if the
+  /// last permanent one is at least `every` old, if there is none, or if its time lies in the future: the clock was set
+  /// back.
   std::optional<std::int64_t> kept_at(std::int64_t now, std::chrono::seconds every) const;
-  /// Removes all but the newest `keep` checkpoints, the best one, and those that are kept for good. Removes an index
+  /// Removes all but the newest `keep` checkpoints, the best one, and the permanent ones. Removes an index
   /// before its files, so that a listed checkpoint always has its files.
   void drop_old() const;
   /// Removes files left by a killed program: temporary files, and shards of no checkpoint in `whole`.

@@ -45,7 +45,7 @@ struct saver_options {
   std::string name = "checkpoint";        ///< the prefix of the files' names, without '/'
   std::size_t keep = 5;                   ///< how many of the newest checkpoints are kept, at least one
   rill::better better = better::neither;  ///< whether and how the checkpoint with the best metric is kept too
-  std::chrono::seconds keep_every = {};   ///< one checkpoint every so often is kept for good; 0: none
+  std::chrono::seconds keep_every = {};   ///< one checkpoint per interval is kept permanently; 0: none
   std::uint64_t shard_bytes = std::uint64_t{2} << 30;  ///< the maximum bytes per file; a larger tensor has its own file
   shard_writer written_by = shard_writer::session;     ///< of a session on tasks
 };
@@ -246,8 +246,12 @@ RILL_IO_INLINE saver::unwritten saver::read(session& s, batch_position position,
   if (metric && !std::isfinite(*metric)) metric.reset();
   unwritten of{.alone = std::make_unique<directory_lock>(directory_)};
   auto const before = detail::numbered_checkpoints(directory_, options_.name);
-  of.c = {directory_, options_.name, before.empty() ? 1 : before.back().number + 1, 0, position, metric, {},
-          {},         trained};
+  of.c = {.directory = directory_,
+          .name = options_.name,
+          .number = before.empty() ? 1 : before.back().number + 1,
+          .position = position,
+          .metric = metric,
+          .trained = trained};
   retention().sweep(before);
   bool const is_here = s.state().has_values();
   auto const pause = is_here && !queues_.empty() ? std::make_unique<input_pause>(s.state()) : nullptr;
@@ -396,13 +400,13 @@ RILL_IO_INLINE std::vector<named_tensor> saver::read_queues(session& s) const {
 
 RILL_IO_INLINE void saver::write(checkpoint& c, std::span<named_tensor const> variables,
                                  std::span<named_tensor const> queues) const {
+  std::vector<std::uint64_t> bytes;
+  for (auto const& v : variables) bytes.push_back(v.value.bytes());
+  auto const shard = detail::shard_of_each(bytes, options_.shard_bytes);
   std::vector<std::span<named_tensor const>> shards;
-  std::uint64_t bytes = 0;
   for (std::size_t i = 0, first = 0; i < variables.size(); ++i) {
-    if (i > first && bytes + variables[i].value.bytes() > options_.shard_bytes) first = i, bytes = 0;
-    if (i == first) shards.emplace_back();
+    if (i == 0 || shard[i] != shard[i - 1]) first = i, shards.emplace_back();
     shards.back() = variables.subspan(first, i + 1 - first);
-    bytes += variables[i].value.bytes();
   }
   if (!queues.empty()) shards.push_back(queues);
   for (std::size_t i = 0; i < shards.size(); ++i) {

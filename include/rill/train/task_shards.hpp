@@ -32,7 +32,7 @@ class task_shards {
     std::vector<std::string> variables;
     value files;  ///< is fed rows of a variable and its file
     value bytes;  ///< of each variable
-    std::vector<std::int64_t> sizes;
+    std::vector<std::uint64_t> bytes_of;
   };
 
   graph graph_;
@@ -108,21 +108,17 @@ RILL_IO_INLINE void task_shards::take() {
   keeps_ = true;
   auto const sizes = session_.run({{attempt_value_, tensor(attempt_)}}, all);
   for (std::size_t i = 0; i < parts_.size(); ++i)
-    parts_[i].sizes.assign(sizes[i].data<std::int64_t>(), sizes[i].data<std::int64_t>() + sizes[i].elements());
+    for (std::int64_t k = 0; k < sizes[i].elements(); ++k)
+      parts_[i].bytes_of.push_back(static_cast<std::uint64_t>(sizes[i].data<std::int64_t>()[k]));
 }
 
 RILL_IO_INLINE void task_shards::write(checkpoint& c, std::uint64_t shard_bytes) {
-  // Shards of each task, which has a new one when the next variable would make it too long.
   std::vector<std::pair<std::string, std::size_t>> shard_of;  // each variable's
   std::size_t count = 0;
-  for (auto const& p : parts_) {
-    std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i < p.variables.size(); ++i) {
-      auto const more = static_cast<std::uint64_t>(p.sizes[i]);
-      if (i == 0 || bytes + more > shard_bytes) ++count, bytes = 0;
-      bytes += more;
-      shard_of.emplace_back(p.variables[i], count - 1);
-    }
+  for (auto const& p : parts_) {  // a shard has variables of one task
+    auto const shards = shard_of_each(p.bytes_of, shard_bytes);
+    for (std::size_t i = 0; i < p.variables.size(); ++i) shard_of.emplace_back(p.variables[i], count + shards[i]);
+    count += shards.back() + 1;
   }
   for (auto const& [variable, shard] : shard_of) c.shards[variable] = c.shard(shard, count, attempt_);
   std::vector<feed> feeds{{attempt_value_, tensor(attempt_)}};

@@ -38,7 +38,7 @@ class training_loop {
   training_loop(training_loop const&) = delete;
   training_loop& operator=(training_loop const&) = delete;
 
-  /// Returns the number of the worker, from 0, and of all workers: those of the job of the session's task.
+  /// Returns the number of this worker, from 0, and the number of workers: the tasks of the session's own job.
   std::int64_t worker() const;
   std::int64_t workers() const;
   bool is_chief() const { return worker() == 0; }

@@ -13,7 +13,7 @@
 
 namespace rill {
 
-/// When a training loop saves a checkpoint: after so many steps, or after so much time, whichever comes first.
+/// When a training loop saves a checkpoint: every `steps` steps, or every `time`, whichever comes first.
 struct save_interval {
   std::int64_t steps = 0;                                    ///< 0: steps don't count
   std::chrono::nanoseconds time = std::chrono::minutes(10);  ///< 0: time doesn't count

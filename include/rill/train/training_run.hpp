@@ -15,7 +15,7 @@
 
 #include "rill/run/session.hpp"
 #include "rill/train/saver.hpp"
-#include "rill/train/training_board.hpp"
+#include "rill/train/training_coordinator.hpp"
 #include "rill/train/training_options.hpp"
 #include "rill/train/training_watch.hpp"
 
@@ -54,11 +54,13 @@ class training_run {
   training_result train(training_work work);
 
  private:
-  using phase = training_news::phase;
-  using board = training_board;
+  using phase = training_status::phase;
+  using coordinator = training_coordinator;
+  using marks = coordinator::marks;
   using clock = std::chrono::steady_clock;
   // How long processes wait for the others of a training that was finished before: these may have left.
   static constexpr std::chrono::seconds grace{5};
+  static constexpr std::chrono::milliseconds pause{20};  // between two looks at the others
 
   // In every process.
   bool train_steps(training_watch const* watch);
@@ -67,7 +69,7 @@ class training_run {
   void resume(std::int64_t steps, batch_position at);
   std::int64_t own_count();
   void check_loss() const;
-  bool is_told_to_stop() const;
+  bool should_stop() const;
   void say(std::string const& line) const;
   bool has_rounds() const;
 
@@ -86,36 +88,39 @@ class training_run {
   void train_as_chief();
   bool gather();
   void begin_generation();
-  failure look_at_workers();
-  failure failure_of_workers();
-  std::optional<std::int64_t> worker_with(board::mark which);
+  failure check_workers(marks const& all);
+  failure failure_of_workers(marks const& all) const;
+  std::optional<std::int64_t> worker_with(marks const& all, coordinator::mark which) const;
   template <class F> void ask_workers(std::vector<std::int64_t> const& reached, F const& f) const;
-  failure absence(std::vector<std::int64_t> const& reached) const;
-  bool is_anybody_left(std::vector<std::int64_t> const& reached) const;
-  bool wait_for_all(board::mark which, std::string const& what) { return wait_for_all(which, what, options_.wait); }
-  bool wait_for_all(board::mark which, std::string const& what, std::chrono::nanoseconds time);
+  failure first_unreachable(std::vector<std::int64_t> const& reached) const;
+  bool any_reachable(std::vector<std::int64_t> const& reached) const;
+  bool wait_for_all(coordinator::mark which, std::string const& what) {
+    return wait_for_all(which, what, options_.wait);
+  }
+  bool wait_for_all(coordinator::mark which, std::string const& what, std::chrono::nanoseconds time);
   failure unequal_ends(std::int64_t worker, std::int64_t steps) const;
   static std::string seconds_of(std::chrono::nanoseconds time) {
     return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " s";
   }
-  training_news news(phase now) const;
+  training_status status(phase now) const;
 
   // On the other workers.
   void train_as_worker();
-  training_news wait_for_news();
-  failure look_at_chief();
+  training_status wait_for_chief();
+  std::optional<training_status> ask_chief();
+  failure end_of(std::optional<training_status> const& s) const;
   void wait_for_end();
-  void leave(training_news const& news);
+  void leave(training_status const& said);
 
   bool has_lost_values(error const& e) const noexcept;
   void end_stopped() noexcept;
-  void tell_of(error const& e) noexcept;
-  void go_back(error const& e);
+  void report_failure(error const& e) noexcept;
+  void roll_back(error const& e);
 
   session& in_;
   training_options options_;
   std::int64_t worker_ = 0, workers_ = 1;
-  std::unique_ptr<board> board_;  // in a cluster
+  std::unique_ptr<coordinator> coordinator_;  // in a cluster
   std::vector<hook> hooks_;
   bool synchronous_ = false;
   std::vector<variable_value> counts_;  // of each asynchronous worker, its steps
@@ -133,12 +138,12 @@ class training_run {
   std::int64_t goal_ = -1;  // the steps at the end of the input or at the option's limit; -1: not known
   std::int64_t generation_ = 0;
   std::int64_t joined_ = 0, lost_ = 0;  // the last generations that another worker has joined, and reported as lost
-  std::int64_t attempts_ = 0, gone_back_to_ = -2;
-  std::atomic<std::int64_t> in_step_ = -1;   // the number of steps before the one that runs; -1: none runs
-  std::atomic<bool> is_wished_ = false;      // whether a worker has asked the chief to stop all
-  std::atomic<bool> is_chief_away_ = false;  // whether another worker has asked the chief, and got no answer
+  std::int64_t attempts_ = 0, rolled_back_to_ = -2;
+  std::atomic<std::int64_t> running_step_ = -1;  // how many steps ended before the one that runs; -1: none runs
+  std::atomic<bool> stop_requested_ = false;     // by a worker, of the chief
+  std::atomic<bool> chief_unreachable_ = false;  // for another worker, in this generation
   bool is_over_ = false, is_stopped_ = false;
-  bool is_torn_ = false;  // a step was stopped halfway
+  bool was_cancelled_ = false;  // a step was stopped halfway, so the variables are not saved
 };
 
 }  // namespace rill::detail
@@ -168,9 +173,9 @@ RILL_IO_INLINE training_run::training_run(session& s, training_options o) : in_(
   expects(!options_.name.empty(), "a training loop: options.name must not be empty");
   auto const& on = s.executor().target();
   if (on.tasks.empty()) return;
-  board_ = std::make_unique<board>(on, options_.name);
-  worker_ = board_->worker();
-  workers_ = board_->workers();
+  coordinator_ = std::make_unique<coordinator>(on, options_.name);
+  worker_ = coordinator_->worker();
+  workers_ = coordinator_->workers();
 }
 
 RILL_IO_INLINE bool training_run::has_rounds() const {
@@ -184,8 +189,8 @@ RILL_IO_INLINE bool training_run::has_rounds() const {
 // process was started anew, and a checkpoint has its position.
 RILL_IO_INLINE operation training_run::counted(operation train) {
   auto& g = in_.graph();
-  synchronous_ = board_ && has_rounds();
-  if (!board_ || synchronous_) return train;
+  synchronous_ = coordinator_ && has_rounds();
+  if (!coordinator_ || synchronous_) return train;
   auto const all = all_variables(g);
   expects(!all.empty(), "a training loop: expected a graph with variables, got one without");
   for (std::int64_t w = 0; w < workers_; ++w)
@@ -209,19 +214,19 @@ RILL_IO_INLINE training_result training_run::train(training_work work) {
   auto& g = in_.graph();
   if (!options_.directory.empty()) saver_.emplace(g, options_.directory, options_.checkpoints);
   if (worker_ == 0) first_values_ = initializer(g, only_missing);
-  if (board_ && worker_ == 0) board_->open();
+  if (coordinator_ && worker_ == 0) coordinator_->reset();
   while (!is_over_) try {
-      !board_ ? train_alone() : worker_ == 0 ? train_as_chief() : train_as_worker();
+      !coordinator_ ? train_alone() : worker_ == 0 ? train_as_chief() : train_as_worker();
     } catch (error const& e) {
-      bool const is_lost = board_ && (is_loss(e) || has_lost_values(e));
-      if (board_ && (is_lost || e.cause() == cause::asked_for) && is_told_to_stop()) end_stopped();
-      else if (is_lost && saver_) go_back(e);
+      bool const is_lost = coordinator_ && (is_loss(e) || has_lost_values(e));
+      if (coordinator_ && (is_lost || e.cause() == cause::asked_for) && should_stop()) end_stopped();
+      else if (is_lost && saver_) roll_back(e);
       else {
-        if (board_) tell_of(e);
+        if (coordinator_) report_failure(e);
         throw;
       }
     } catch (...) {
-      if (board_) tell_of(*caught_failure());
+      if (coordinator_) report_failure(*caught_failure());
       throw;
     }
   training_result made{now_};
@@ -242,57 +247,57 @@ RILL_IO_INLINE bool training_run::has_lost_values(error const& e) const noexcept
 RILL_IO_INLINE void training_run::end_stopped() noexcept try {
   is_over_ = is_stopped_ = true;
   saving_ = {};
-  if (worker_ == 0) board_->say(news(phase::stopped));
-  board_->set(board::left, generation_);
-  if (worker_ == 0) wait_for_all(board::left, "leave");
+  if (worker_ == 0) coordinator_->announce(status(phase::stopped));
+  coordinator_->set(coordinator::left, generation_);
+  if (worker_ == 0) wait_for_all(coordinator::left, "leave");
 } catch (...) {  // whoever could be told is gone as well
 }
 
 // Tells all workers of an error that ends the training.
-RILL_IO_INLINE void training_run::tell_of(error const& e) noexcept try {
+RILL_IO_INLINE void training_run::report_failure(error const& e) noexcept try {
   saving_ = {};
   if (worker_ == 0) {
-    board_->say_failed(news(phase::failed), e);
-    board_->set(board::left, generation_);
-    wait_for_all(board::left, "leave");
+    coordinator_->announce_failure(status(phase::failed), e);
+    coordinator_->set(coordinator::left, generation_);
+    wait_for_all(coordinator::left, "leave");
   } else {
-    board_->fail(e, generation_);
-    board_->set(board::left, generation_);
+    coordinator_->fail(e, generation_);
+    coordinator_->set(coordinator::left, generation_);
   }
 } catch (...) {  // whoever could be told is gone as well
 }
 
-RILL_IO_INLINE void training_run::go_back(error const& e) {
+RILL_IO_INLINE void training_run::roll_back(error const& e) {
   say("lost: " + std::string(e.what()));
   ++now_.rollbacks;
   saving_ = {};  // waits; a checkpoint that is written by now is the newest
   if (worker_ == 0) {
-    if (std::exchange(gone_back_to_, saved_) != saved_) attempts_ = 0;
+    if (std::exchange(rolled_back_to_, saved_) != saved_) attempts_ = 0;
     if (attempts_++ == options_.attempts) {
       error const last(e.code(), "gave up after returning to the same checkpoint " + std::to_string(options_.attempts) +
                                      " times: " + e.message());
-      tell_of(last);
+      report_failure(last);
       throw last;
     }
     return;
   }
-  if (!synchronous_ && is_chief_away_) {  // it may join this generation again
+  if (!synchronous_ && chief_unreachable_) {  // it may join this generation again
     joined_ = 0;
     return;
   }
   lost_ = generation_;
   try {
-    if (generation_ != 0) board_->set(board::lost, generation_);
+    if (generation_ != 0) coordinator_->set(coordinator::lost, generation_);
   } catch (error const&) {  // the chief is what was lost
   }
 }
 
-RILL_IO_INLINE bool training_run::is_told_to_stop() const {
-  return options_.stop.stop_requested() || signals_->told() || is_wished_;
+RILL_IO_INLINE bool training_run::should_stop() const {
+  return options_.stop.stop_requested() || signals_->told() || stop_requested_;
 }
 
 RILL_IO_INLINE void training_run::say(std::string const& line) const {
-  auto const text = workers_ > 1 ? board_->name_of(worker_) + ": " + line : line;
+  auto const text = workers_ > 1 ? coordinator_->name_of(worker_) + ": " + line : line;
   if (options_.log) return options_.log(text);
   std::printf("%s\n", text.c_str());
   std::fflush(stdout);
@@ -304,12 +309,12 @@ RILL_IO_INLINE bool training_run::train_steps(training_watch const* watch) {
   if (options_.at_start) options_.at_start();
   while (options_.steps == 0 || now_.steps < options_.steps) {
     auto const why = watch ? watch->why() : nullptr;
-    if (worker_ == 0 && is_told_to_stop()) return false;
+    if (worker_ == 0 && should_stop()) return false;
     if (why) throw error(*why);
     if (!work_.draw() || !train_step(watch)) break;
     after_step();
   }
-  return !is_torn_;
+  return !was_cancelled_;
 }
 
 // Returns false at the end of the input, and when the step was stopped halfway.
@@ -317,8 +322,8 @@ RILL_IO_INLINE bool training_run::train_step(training_watch const* watch) try {
   struct running {
     std::atomic<std::int64_t>& flag;
     ~running() { flag = -1; }
-  } const flagged{in_step_};
-  in_step_ = now_.steps;
+  } const flagged{running_step_};
+  running_step_ = now_.steps;
   now_.loss = work_.step();
   return true;
 } catch (error const& e) {
@@ -326,7 +331,7 @@ RILL_IO_INLINE bool training_run::train_step(training_watch const* watch) try {
   auto const why = watch && e.cause() == cause::asked_for ? watch->why() : nullptr;
   if (!why) throw;
   if (worker_ != 0 || why->cause() != cause::asked_for) throw error(*why);
-  is_torn_ = true;
+  was_cancelled_ = true;
   return false;
 }
 
@@ -345,7 +350,7 @@ RILL_IO_INLINE void training_run::after_step() {
 RILL_IO_INLINE void training_run::check_loss() const {
   if (std::isfinite(now_.loss)) return;
   throw error(code::failed_precondition, "the loss of step " + std::to_string(now_.steps) +
-                                             (workers_ > 1 ? " of " + board_->name_of(worker_) : std::string()) +
+                                             (workers_ > 1 ? " of " + coordinator_->name_of(worker_) : std::string()) +
                                              " is " + std::to_string(now_.loss));
 }
 
@@ -375,7 +380,7 @@ RILL_IO_INLINE void training_run::report() {
 
 // With a different number of workers or batch size, the same number of steps leads to a different position.
 RILL_IO_INLINE void training_run::resume(std::int64_t steps, batch_position at) {
-  bool const is_own = board_ && !synchronous_;
+  bool const is_own = coordinator_ && !synchronous_;
   now_.steps = is_own ? own_count() : steps;
   work_.resume_after(now_.steps);
   bool const is_usual = is_own || work_.position() == at;
@@ -390,7 +395,7 @@ RILL_IO_INLINE std::int64_t training_run::own_count() {
 
 // Whether the newest checkpoint is the end of this training.
 RILL_IO_INLINE bool training_run::was_finished() try {
-  if (!board_ || !saver_ || work_.waits) return false;
+  if (!coordinator_ || !saver_ || work_.waits) return false;
   auto const all = saver_->checkpoints();
   if (all.empty() || !all.back().trained) return false;
   auto const& newest = all.back();
@@ -451,8 +456,8 @@ RILL_IO_INLINE void training_run::save_if_due() {
   bool const by_steps = options_.save.steps > 0 && now_.steps != saved_ && now_.steps % options_.save.steps == 0;
   bool const by_time = options_.save.time.count() > 0 && clock::now() - saved_at_ >= options_.save.time;
   if (!saver_ || (!by_steps && !by_time)) return;
-  if (board_)
-    if (auto const why = failure_of_workers()) throw error(*why);  // else what has diverged is saved
+  if (coordinator_)
+    if (auto const why = failure_of_workers(coordinator_->all())) throw error(*why);  // else what has diverged is saved
   save();
 }
 RILL_IO_INLINE void training_run::save() {
@@ -461,7 +466,7 @@ RILL_IO_INLINE void training_run::save() {
   auto const steps = in_.steps();
   auto const draws = in_.draws();
   saving_ = saver_->save_in_background(in_, work_.position(), metric, now_.steps);
-  if (board_) in_.set_steps(steps), in_.set_draws(draws);  // a step that fetches variables trains nothing
+  if (coordinator_) in_.set_steps(steps), in_.set_draws(draws);  // a step that fetches variables trains nothing
   saved_ = now_.steps;
   saved_at_ = clock::now();
 }
@@ -470,22 +475,22 @@ RILL_IO_INLINE void training_run::finish_saving() {
 }
 // Asynchronous workers have trained while the chief did not.
 RILL_IO_INLINE void training_run::save_rest() {
-  bool const is_new = saved_ != now_.steps || (board_ && !synchronous_);
-  if (saver_ && is_new && !is_torn_) save();
+  bool const is_new = saved_ != now_.steps || (coordinator_ && !synchronous_);
+  if (saver_ && is_new && !was_cancelled_) save();
   finish_saving();
 }
 
 RILL_IO_INLINE void training_run::train_alone() {
   restore();
   std::optional<training_watch> watch;
-  if (work_.waits) watch.emplace([this] { return is_told_to_stop() ? as_failure(step_cancelled()) : nullptr; });
+  if (work_.waits) watch.emplace([this] { return should_stop() ? as_failure(step_cancelled()) : nullptr; });
   is_stopped_ = !train_steps(watch ? &*watch : nullptr);
   save_rest();
   if (!is_stopped_ && options_.at_end) options_.at_end();
   is_over_ = true;
 }
 
-RILL_IO_INLINE training_news training_run::news(phase now) const {
+RILL_IO_INLINE training_status training_run::status(phase now) const {
   auto const draws = in_.draws();
   auto const at = draws.training.find("");
   return {generation_,
@@ -500,24 +505,24 @@ RILL_IO_INLINE void training_run::train_as_chief() {
   if (gather()) {
     begin_generation();
     restore();
-    board_->say(news(phase::running));
-    training_watch const watch([this] { return look_at_workers(); });
+    coordinator_->announce(status(phase::running));
+    training_watch const watch([this] { return check_workers(coordinator_->all()); });
     is_stopped_ = !train_steps(&watch);
     if (!is_stopped_) {
-      auto ended = news(phase::running);
+      auto ended = status(phase::running);
       ended.ended = now_.steps;
-      board_->say(ended);
-      board_->set(board::done, generation_);
-      is_stopped_ = !wait_for_all(board::done, "finish");
+      coordinator_->announce(ended);
+      coordinator_->set(coordinator::done, generation_);
+      is_stopped_ = !wait_for_all(coordinator::done, "finish");
     }
     save_rest();
     if (!is_stopped_ && options_.at_end) options_.at_end();
   }
   is_over_ = true;
-  board_->say(news(is_stopped_ ? phase::stopped : phase::finished));
-  board_->set(board::left, generation_);
+  coordinator_->announce(status(is_stopped_ ? phase::stopped : phase::finished));
+  coordinator_->set(coordinator::left, generation_);
   try {
-    wait_for_all(board::left, "leave");
+    wait_for_all(coordinator::left, "leave");
   } catch (error const&) {  // everything is saved, so nobody needs a worker that was lost by now
   }
 }
@@ -527,10 +532,10 @@ RILL_IO_INLINE void training_run::train_as_chief() {
 RILL_IO_INLINE bool training_run::gather() {
   bool const is_finished = was_finished();
   generation_ = static_cast<std::int64_t>(std::random_device()() % ops::begin_generation_op::most) + 1;
-  board_->say(news(phase::gathering));
-  board_->set(board::joined, generation_);
+  coordinator_->announce(status(phase::gathering));
+  coordinator_->set(coordinator::joined, generation_);
   try {
-    if (!wait_for_all(board::joined, "join", is_finished ? grace : options_.wait)) throw step_cancelled();
+    if (!wait_for_all(coordinator::joined, "join", is_finished ? grace : options_.wait)) throw step_cancelled();
   } catch (error const& e) {
     if (!is_finished || e.code() != code::deadline_exceeded) throw;
     return false;
@@ -542,57 +547,56 @@ RILL_IO_INLINE bool training_run::gather() {
 RILL_IO_INLINE void training_run::begin_generation() {
   in_.state().begin_generation(generation_);
   auto const latest = deadline_after(options_.wait);
-  auto pause = std::chrono::milliseconds(10);
+  auto longer = pause;
   auto const tasks = in_.executor().target().tasks.size();
   for (std::size_t t = 0; t < tasks;) try {
-      board_->begin_generation(t, generation_);
+      coordinator_->begin_generation(t, generation_);
       ++t;
     } catch (error const& e) {
-      if (e.cause() != cause::lost || is_told_to_stop()) throw;
+      if (e.cause() != cause::lost || should_stop()) throw;
       if (clock::now() >= latest)
         throw error(e.code(), "waited " + seconds_of(options_.wait) + " for a task: " + e.message());
-      std::this_thread::sleep_for(pause);
-      pause = std::min(pause * 2, std::chrono::milliseconds(500));
+      std::this_thread::sleep_for(longer);
+      longer = std::min(longer * 2, std::chrono::milliseconds(500));
     }
 }
 
 // What the chief looks for while it trains. Returns why the generation ends; null: it goes on.
-RILL_IO_INLINE failure training_run::look_at_workers() {
-  if (auto const why = failure_of_workers()) return why;
-  if (auto const w = worker_with(board::lost))
-    return failed({code::aborted, cause::lost}, board_->name_of(*w) + " lost contact with a task or was restarted");
-  if (worker_with(board::stopping)) is_wished_ = true;
-  if (work_.waits && in_step_ >= 0 && is_told_to_stop()) return as_failure(step_cancelled());
+RILL_IO_INLINE failure training_run::check_workers(marks const& all) {
+  if (auto const why = failure_of_workers(all)) return why;
+  if (auto const w = worker_with(all, coordinator::lost))
+    return failed({code::aborted, cause::lost},
+                  coordinator_->name_of(*w) + " lost contact with a task or was restarted");
+  if (worker_with(all, coordinator::stopping)) stop_requested_ = true;
+  if (work_.waits && running_step_ >= 0 && should_stop()) return as_failure(step_cancelled());
   if (!synchronous_) return nullptr;
-  auto const ends = board_->all(board::ended);
   for (std::int64_t w = 1; w < workers_; ++w)
-    if (auto const why = unequal_ends(w, ends[static_cast<std::size_t>(w)] - 1)) return why;
-  if (auto const why = absence({})) {
-    auto const own = failure_of_workers();  // it may have ended for that
-    return own ? own : why;
-  }
-  return nullptr;
+    if (auto const why = unequal_ends(w, all[coordinator::ended][static_cast<std::size_t>(w)] - 1)) return why;
+  auto const why = first_unreachable({});
+  if (!why) return nullptr;
+  auto const own = failure_of_workers(coordinator_->all());  // it may have ended for that
+  return own ? own : why;
 }
 
 // Returns the error with which a worker has ended this generation; null: none has.
-RILL_IO_INLINE failure training_run::failure_of_workers() {
-  auto const w = worker_with(board::failed);
-  return w ? as_failure(board_->reason_of(*w)) : nullptr;
+RILL_IO_INLINE failure training_run::failure_of_workers(marks const& all) const {
+  auto const w = worker_with(all, coordinator::failed);
+  return w ? as_failure(coordinator_->reason_of(*w)) : nullptr;
 }
 
 // Returns the first worker that has set a mark in this generation.
-RILL_IO_INLINE std::optional<std::int64_t> training_run::worker_with(board::mark which) {
-  auto const all = board_->all(which);
-  auto const at = std::find(all.begin(), all.end(), generation_);
-  return at == all.end() ? std::nullopt : std::optional<std::int64_t>(at - all.begin());
+RILL_IO_INLINE std::optional<std::int64_t> training_run::worker_with(marks const& all, coordinator::mark which) const {
+  auto const at = std::find(all[which].begin(), all[which].end(), generation_);
+  return at == all[which].end() ? std::nullopt : std::optional<std::int64_t>(at - all[which].begin());
 }
 
 // Returns an error if this worker waits for a gradient from a worker whose input ended after `steps` steps; -1: it has
 // not ended.
 RILL_IO_INLINE failure training_run::unequal_ends(std::int64_t worker, std::int64_t steps) const {
-  if (steps < 0 || in_step_ != steps) return nullptr;
-  return failed(code::invalid_argument, "the input of " + board_->name_of(worker) + " has ended after " +
-                                            std::to_string(steps) + " steps, and that of " + board_->name_of(worker_) +
+  if (steps < 0 || running_step_ != steps) return nullptr;
+  return failed(code::invalid_argument, "the input of " + coordinator_->name_of(worker) + " has ended after " +
+                                            std::to_string(steps) + " steps, and that of " +
+                                            coordinator_->name_of(worker_) +
                                             " has not: workers that train synchronously need equally many batches, as "
                                             "training_loop::share gives them");
 }
@@ -613,141 +617,149 @@ template <class F> void training_run::ask_workers(std::vector<std::int64_t> cons
     }
   }
 }
-RILL_IO_INLINE failure training_run::absence(std::vector<std::int64_t> const& reached) const {
+RILL_IO_INLINE failure training_run::first_unreachable(std::vector<std::int64_t> const& reached) const {
   failure first;
   ask_workers(reached, [&](failure const& why) {
     if (!first) first = why;
   });
   return first;
 }
-RILL_IO_INLINE bool training_run::is_anybody_left(std::vector<std::int64_t> const& reached) const {
+RILL_IO_INLINE bool training_run::any_reachable(std::vector<std::int64_t> const& reached) const {
   bool is = false;
   ask_workers(reached, [&](failure const& why) { is = is || !why; });
   return is;
 }
 
-// Waits until all workers have come so far. Returns false if it is told to stop before.
-RILL_IO_INLINE bool training_run::wait_for_all(board::mark which, std::string const& what,
+// Waits until all workers have set a mark. Returns false if it is told to stop before.
+RILL_IO_INLINE bool training_run::wait_for_all(coordinator::mark which, std::string const& what,
                                                std::chrono::nanoseconds time) {
   auto latest = deadline_after(time);
   for (;;) {
-    auto const reached = board_->all(which);
+    auto const all = coordinator_->all();
+    auto const& reached = all[which];
     auto const absent = std::find_if(reached.begin(), reached.end(), [&](auto g) { return g != generation_; });
     if (absent == reached.end()) return true;
-    if (which == board::left) {  // who is gone will not come back for that
-      if (!is_anybody_left(reached)) return true;
+    if (which == coordinator::left) {
+      if (!any_reachable(reached)) return true;  // who is gone will not come back for that
     } else {
-      if (auto const why = which == board::done ? look_at_workers() : failure_of_workers()) throw error(*why);
-      if (worker_with(board::stopping)) is_wished_ = true;
-      if (is_told_to_stop()) return false;
+      if (auto const why = which == coordinator::done ? check_workers(all) : failure_of_workers(all)) throw error(*why);
+      if (worker_with(all, coordinator::stopping)) stop_requested_ = true;
+      if (should_stop()) return false;
     }
-    if (which == board::done) {
-      if (!absence(reached)) latest = deadline_after(time);  // it still trains
+    if (which == coordinator::done) {
+      if (!first_unreachable(reached)) latest = deadline_after(time);  // it still trains
       save_if_due();
     }
     if (clock::now() >= latest) {
-      if (which == board::done) save_rest();
-      throw error(code::deadline_exceeded,
-                  "waited " + seconds_of(time) + " for " + board_->name_of(absent - reached.begin()) + " to " + what);
+      if (which == coordinator::done) save_rest();
+      throw error(code::deadline_exceeded, "waited " + seconds_of(time) + " for " +
+                                               coordinator_->name_of(absent - reached.begin()) + " to " + what);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(pause);
   }
 }
 
 RILL_IO_INLINE void training_run::train_as_worker() {
-  auto const from = wait_for_news();
+  auto const from = wait_for_chief();
   generation_ = from.generation;
   if (from.is_over()) return leave(from);
   in_.state().begin_generation(generation_);
-  board_->begin_generation(0, generation_);
-  board_->set(board::ended, 0);
+  coordinator_->begin_generation(0, generation_);
+  coordinator_->set(coordinator::ended, 0);
   in_.set_steps(static_cast<std::uint64_t>(from.steps));
   in_.set_draws({.training = {{"", static_cast<std::uint64_t>(from.draws)}},
                  .first = static_cast<std::uint64_t>(from.first_draw)});
   resume(from.steps, from.position);
-  training_watch const watch([this] { return look_at_chief(); });
+  chief_unreachable_ = false;
+  training_watch const watch([this] { return end_of(ask_chief()); });
   try {
     train_steps(&watch);
-    board_->set(board::ended, now_.steps + 1);
-    board_->set(board::done, generation_);
+    coordinator_->set(coordinator::ended, now_.steps + 1);
+    coordinator_->set(coordinator::done, generation_);
     wait_for_end();
   } catch (error const& e) {
     if (e.code() != code::cancelled || e.cause() != cause::asked_for || !watch.why()) throw;
-    auto const n = board_->look();
-    leave(n ? *n : training_news{.now = phase::stopped, .steps = now_.steps});
+    auto const n = coordinator_->status();
+    leave(n ? *n : training_status{.now = phase::stopped, .steps = now_.steps});
   }
 }
 
-// Joins the generation that the chief gathers, and returns the news when all train. A synchronous worker that comes
+// Joins the generation that the chief gathers, and returns the status when all train. A synchronous worker that comes
 // later makes the chief begin a new generation; an asynchronous one joins this.
-RILL_IO_INLINE training_news training_run::wait_for_news() {
+RILL_IO_INLINE training_status training_run::wait_for_chief() {
   auto latest = deadline_after(options_.wait);
   auto const left = deadline_after(2 * grace);
   bool const is_finished = was_finished();
   failure why;
   for (;;) try {
-      auto const n = board_->look();
+      auto const n = coordinator_->status();
       if (n) {
         latest = deadline_after(options_.wait);  // the chief has a limit of its own
         if (n->is_over()) return *n;
         bool const is_new = n->generation != joined_ && n->generation != lost_;
         if (is_new && (n->now == phase::gathering || !synchronous_)) {
-          board_->set(board::joined, n->generation);
+          coordinator_->set(coordinator::joined, n->generation);
           generation_ = joined_ = n->generation;
         } else if (is_new || (n->now == phase::running && n->generation == lost_)) {
-          board_->set(board::lost, n->generation);  // again, for the chief may not have been in reach before
+          coordinator_->set(coordinator::lost,
+                            n->generation);  // again, for the chief may not have been in reach before
           lost_ = n->generation;
         }
         if (n->now == phase::running && n->generation == joined_ && n->generation != lost_) return *n;
       }
       if (clock::now() >= latest)
         throw error(why ? why->code() : code::deadline_exceeded, "waited " + seconds_of(options_.wait) + " for " +
-                                                                     board_->name_of(0) + " to begin" +
+                                                                     coordinator_->name_of(0) + " to begin" +
                                                                      (why ? ": " + why->message() : std::string()));
-      if (is_told_to_stop()) {
+      if (should_stop()) {
         if (!n) throw step_cancelled();
-        board_->set(board::stopping, n->generation);
+        coordinator_->set(coordinator::stopping, n->generation);
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::this_thread::sleep_for(pause);
     } catch (error const& e) {
-      if (!is_loss(e) || is_told_to_stop()) throw;
+      if (!is_loss(e) || should_stop()) throw;
       why = as_failure(e);
       if (is_finished && clock::now() >= left)
         return {.generation = generation_, .now = phase::finished, .steps = now_.steps};
       if (clock::now() >= latest) throw error(e.code(), e.message());
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      std::this_thread::sleep_for(pause);
     }
 }
 
-// What another worker looks for while it trains. Returns why its generation ends; null: it goes on.
-RILL_IO_INLINE failure training_run::look_at_chief() {
-  is_chief_away_ = true;
-  if (is_told_to_stop()) board_->set(board::stopping, generation_);  // the chief stops all at one step
-  auto const n = board_->look();
-  is_chief_away_ = false;
-  if (!n || n->generation != generation_)
-    return failed({code::aborted, cause::lost}, board_->name_of(0) + " has begun another generation of the training");
-  if (n->now == phase::failed) return as_failure(board_->reason());
-  if (n->now == phase::stopped) return as_failure(step_cancelled());
-  return synchronous_ ? unequal_ends(0, n->ended) : nullptr;
+RILL_IO_INLINE std::optional<training_status> training_run::ask_chief() try {
+  if (should_stop()) coordinator_->set(coordinator::stopping, generation_);  // the chief stops all at one step
+  return coordinator_->status();
+} catch (...) {
+  chief_unreachable_ = true;
+  throw;
+}
+
+// Returns why another worker's generation ends, by the chief's status; null: it goes on.
+RILL_IO_INLINE failure training_run::end_of(std::optional<training_status> const& s) const {
+  if (!s || s->generation != generation_)
+    return failed({code::aborted, cause::lost},
+                  coordinator_->name_of(0) + " has begun another generation of the training");
+  if (s->now == phase::failed) return as_failure(coordinator_->reason());
+  if (s->now == phase::stopped) return as_failure(step_cancelled());
+  return synchronous_ ? unequal_ends(0, s->ended) : nullptr;
 }
 
 RILL_IO_INLINE void training_run::wait_for_end() {
   for (;;) {
-    if (auto const why = look_at_chief()) throw error(*why);
-    auto const n = board_->look();
-    if (n && n->generation == generation_ && n->is_over()) return leave(*n);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    auto const s = ask_chief();
+    if (auto const why = end_of(s)) throw error(*why);
+    if (s->is_over()) return leave(*s);
+    std::this_thread::sleep_for(pause);
   }
 }
 
-RILL_IO_INLINE void training_run::leave(training_news const& news) {
-  if (news.now == phase::failed) throw board_->reason();
+RILL_IO_INLINE void training_run::leave(training_status const& said) {
+  if (said.now == phase::failed) throw coordinator_->reason();
   is_over_ = true;
-  is_stopped_ = news.now == phase::stopped;
-  if (synchronous_) now_.steps = news.steps;  // it may have heard of the end before its own last step ended
+  is_stopped_ = said.now == phase::stopped;
+  if (synchronous_) now_.steps = said.steps;  // it may have heard of the end before its own last step ended
   try {
-    board_->set(board::left, generation_);
+    coordinator_->set(coordinator::left, generation_);
   } catch (error const&) {  // the chief has left before
   }
 }

@@ -1,15 +1,5 @@
 // What a training loop looks out for while it trains: signals, and what a thread of its own sees.
 #pragma once
-#include "rill/base/error.hpp"
-
-namespace rill::detail {
-
-class caught_signals;
-class training_watch;
-
-}  // namespace rill::detail
-
-#if RILL_IO_RUNTIME
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -19,6 +9,7 @@ class training_watch;
 #include <stop_token>
 #include <utility>
 
+#include "rill/base/error.hpp"
 #include "rill/base/thread.hpp"
 
 namespace rill::detail {
@@ -117,4 +108,3 @@ class training_watch {
 };
 
 }  // namespace rill::detail
-#endif

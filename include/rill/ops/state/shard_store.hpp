@@ -38,10 +38,10 @@ class shard_store {
 
 namespace detail {
 
-/// The values of a task's variables at one moment, of each saver those of its last attempt to make a checkpoint.
+/// Snapshots of a task's variables: for each saver, the one of its latest attempt to save a checkpoint.
 class snapshots {
  public:
-  /// Keeps values in place of those of an earlier attempt of the same saver, which was given up.
+  /// Keeps the snapshot of an attempt. It replaces that of an earlier, abandoned attempt of the same saver.
   void put(std::string const& saver, std::string attempt, std::vector<named_tensor> values) {
     snapshot next{std::move(attempt), std::move(values)};  // the old one in the end, freed without the lock
     std::lock_guard const lock(mutex_);
